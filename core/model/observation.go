@@ -1,0 +1,289 @@
+package model
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// Source names where observations come from; it is a label value in metrics.
+type Source string
+
+// The sources.
+const (
+	SourceRM        Source = "rm"        // ResourceManager REST
+	SourceMapReduce Source = "mapreduce" // MapReduce ApplicationMasters, through the ResourceManager's proxy
+	SourceHistory   Source = "history"   // JobHistory server
+	SourceHDFS      Source = "hdfs"      // NameNode
+	SourceUplink    Source = "uplink"    // shuffle-jmx or prometheus
+)
+
+// Sources lists every source in a fixed order.
+func Sources() []Source {
+	return []Source{SourceRM, SourceMapReduce, SourceHistory, SourceHDFS, SourceUplink}
+}
+
+// Observation is one normalised fact on its way into the cluster state. It is
+// a plain value: the receiver owns it, and the sender keeps no part of it.
+type Observation struct {
+	Source Source
+	At     Time // when the source was read
+	Fact   Fact
+}
+
+// Fact is what an observation says. The set is closed: the types below.
+type Fact interface {
+	// Kind is the fact's name in recordings.
+	Kind() string
+}
+
+// ClusterFact describes the active ResourceManager. A change of Started is a
+// restart or a failover.
+type ClusterFact struct {
+	Started   Time   `json:"started_ms"` // also the timestamp in application ids
+	Version   string `json:"version"`
+	HAState   string `json:"ha_state"`
+	Address   string `json:"address"`             // host:port of the ResourceManager that answered
+	Scheduler string `json:"scheduler,omitempty"` // "capacityScheduler", "fairScheduler", …
+	// Localities are the scheduler's counts of containers allocated so far at
+	// each level since its start, where it reports them (QueueMetrics of root).
+	Localities *LocalityCounts `json:"localities,omitempty"`
+	Queues     []Queue         `json:"queues,omitempty"`
+}
+
+// LocalityCounts counts allocations by locality level.
+type LocalityCounts struct {
+	NodeLocal int64 `json:"node_local"`
+	RackLocal int64 `json:"rack_local"`
+	OffSwitch int64 `json:"off_switch"`
+}
+
+// Queue is one leaf queue with its share of the cluster, 0..1.
+type Queue struct {
+	ID    QueueID `json:"id"`
+	Share float64 `json:"share"`
+}
+
+// NodesFact lists every node the ResourceManager knows, whatever its state.
+type NodesFact struct {
+	Nodes []Node `json:"nodes"`
+}
+
+// AppsFact lists every application that has not ended, and some that ended
+// lately. An application that was live and is not listed has ended.
+type AppsFact struct {
+	Apps []App `json:"apps"`
+}
+
+// AsksFact is the whole outstanding ask table of one application.
+type AsksFact struct {
+	App  AppID    `json:"app"`
+	Rows []AskRow `json:"rows"`
+}
+
+// ContainersFact lists every live container of one application.
+type ContainersFact struct {
+	App        AppID       `json:"app"`
+	Containers []Container `json:"containers"`
+}
+
+// JobFact is the progress of one MapReduce job (AM or JobHistory job object).
+type JobFact struct {
+	App              AppID `json:"app"`
+	MapsTotal        int   `json:"maps_total"`
+	MapsPending      int   `json:"maps_pending"`
+	MapsRunning      int   `json:"maps_running"`
+	MapsCompleted    int   `json:"maps_completed"`
+	ReducesTotal     int   `json:"reduces_total"`
+	ReducesPending   int   `json:"reduces_pending"`
+	ReducesRunning   int   `json:"reduces_running"`
+	ReducesCompleted int   `json:"reduces_completed"`
+	Done             bool  `json:"done,omitempty"` // from the JobHistory server: nothing more will come
+}
+
+// JobConfFact is what heddle needs of a job's configuration.
+type JobConfFact struct {
+	App         AppID    `json:"app"`
+	Inputs      []string `json:"inputs"`                // mapreduce.input.fileinputformat.inputdir
+	Output      string   `json:"output,omitempty"`      // mapreduce.output.fileoutputformat.outputdir
+	Slowstart   float64  `json:"slowstart"`             // mapreduce.job.reduce.slowstart.completedmaps
+	Replication int      `json:"replication,omitempty"` // dfs.replication as the job sees it: copies of its output
+}
+
+// TasksFact updates some tasks of one job; tasks not listed are unchanged.
+type TasksFact struct {
+	App   AppID  `json:"app"`
+	Tasks []Task `json:"tasks"`
+}
+
+// CountersFact holds the job counters of one job, summed over its tasks.
+// A counter the job does not have is Unknown.
+type CountersFact struct {
+	App              AppID `json:"app"`
+	MapOutput        Bytes `json:"map_output_bytes"`         // MAP_OUTPUT_MATERIALIZED_BYTES
+	MapInput         Bytes `json:"map_input_bytes"`          // HDFS_BYTES_READ of the maps
+	ReduceShuffle    Bytes `json:"reduce_shuffle_bytes"`     // REDUCE_SHUFFLE_BYTES
+	HDFSWritten      Bytes `json:"hdfs_written_bytes"`       // HDFS_BYTES_WRITTEN
+	NodeLocalMaps    int   `json:"node_local_maps"`          // DATA_LOCAL_MAPS
+	RackLocalMaps    int   `json:"rack_local_maps"`          // RACK_LOCAL_MAPS
+	OtherLocalMaps   int   `json:"other_local_maps"`         // OTHER_LOCAL_MAPS
+	LaunchedReduces  int   `json:"launched_reduces"`         // TOTAL_LAUNCHED_REDUCES
+	CompletedMapsNow int   `json:"completed_maps,omitempty"` // maps completed when the counters were read, 0 if not known
+}
+
+// BlocksFact holds the blocks of every file under one path.
+type BlocksFact struct {
+	Path      string  `json:"path"`
+	Files     int     `json:"files"`
+	Blocks    []Block `json:"blocks"`
+	Truncated bool    `json:"truncated,omitempty"` // a limit was met: Blocks is a sample
+}
+
+// DataNodesFact lists the DataNodes as the NameNode sees them.
+type DataNodesFact struct {
+	DataNodes []DataNode `json:"data_nodes"`
+}
+
+// UplinkSample is the load of one rack's uplink.
+type UplinkSample struct {
+	Rack RackID         `json:"rack"`
+	Out  BytesPerSecond `json:"out"` // leaving the rack
+	In   BytesPerSecond `json:"in"`  // entering the rack
+}
+
+// UplinkFact is a sample of uplink loads from one method.
+type UplinkFact struct {
+	Method  string         `json:"method"` // "shuffle-jmx" or "prometheus"
+	Samples []UplinkSample `json:"samples"`
+}
+
+// PollResult is how one poll of a source ended; a label value in metrics.
+type PollResult string
+
+// Poll results.
+const (
+	PollOK          PollResult = "ok"
+	PollUnreachable PollResult = "unreachable" // no connection, timeout
+	PollStandby     PollResult = "standby"     // no active ResourceManager or NameNode
+	PollDenied      PollResult = "denied"      // authentication or authorisation refused
+	PollInvalid     PollResult = "invalid"     // an answer that does not decode, is too large or of the wrong type
+	PollBudget      PollResult = "budget"      // not everything was asked: the budget was spent
+	PollError       PollResult = "error"       // anything else, such as safe mode or a status 5xx
+)
+
+// PollResults lists every result in a fixed order.
+func PollResults() []PollResult {
+	return []PollResult{PollOK, PollUnreachable, PollStandby, PollDenied, PollInvalid, PollBudget, PollError}
+}
+
+// PollFact reports one finished poll of a source, good or bad. A poll that
+// ends in PollOK or PollBudget makes the source fresh.
+type PollFact struct {
+	Result     PollResult `json:"result"`
+	Error      string     `json:"error,omitempty"`
+	DurationMS int64      `json:"duration_ms"`
+	Requests   int64      `json:"requests"`
+	Bytes      Bytes      `json:"bytes"` // received
+}
+
+// Kind implements Fact.
+func (ClusterFact) Kind() string { return "cluster" }
+
+// Kind implements Fact.
+func (NodesFact) Kind() string { return "nodes" }
+
+// Kind implements Fact.
+func (AppsFact) Kind() string { return "apps" }
+
+// Kind implements Fact.
+func (AsksFact) Kind() string { return "asks" }
+
+// Kind implements Fact.
+func (ContainersFact) Kind() string { return "containers" }
+
+// Kind implements Fact.
+func (JobFact) Kind() string { return "job" }
+
+// Kind implements Fact.
+func (JobConfFact) Kind() string { return "job_conf" }
+
+// Kind implements Fact.
+func (TasksFact) Kind() string { return "tasks" }
+
+// Kind implements Fact.
+func (CountersFact) Kind() string { return "counters" }
+
+// Kind implements Fact.
+func (BlocksFact) Kind() string { return "blocks" }
+
+// Kind implements Fact.
+func (DataNodesFact) Kind() string { return "data_nodes" }
+
+// Kind implements Fact.
+func (UplinkFact) Kind() string { return "uplink" }
+
+// Kind implements Fact.
+func (PollFact) Kind() string { return "poll" }
+
+// observationJSON is the form of an observation in recordings.
+type observationJSON struct {
+	Source Source          `json:"source"`
+	AtMS   Time            `json:"at_ms"`
+	Kind   string          `json:"fact"`
+	Body   json.RawMessage `json:"body"`
+}
+
+// MarshalJSON implements json.Marshaler.
+func (o Observation) MarshalJSON() ([]byte, error) {
+	if o.Fact == nil {
+		return nil, fmt.Errorf("observation of %s: no fact", o.Source)
+	}
+	body, err := json.Marshal(o.Fact)
+	if err != nil {
+		return nil, fmt.Errorf("observation %s: %w", o.Fact.Kind(), err)
+	}
+	return json.Marshal(observationJSON{Source: o.Source, AtMS: o.At, Kind: o.Fact.Kind(), Body: body})
+}
+
+// UnmarshalJSON implements json.Unmarshaler. It refuses an unknown kind.
+func (o *Observation) UnmarshalJSON(data []byte) error {
+	var j observationJSON
+	if err := json.Unmarshal(data, &j); err != nil {
+		return fmt.Errorf("observation: %w", err)
+	}
+	decode, ok := factDecoders()[j.Kind]
+	if !ok {
+		return fmt.Errorf("observation: unknown fact %q", j.Kind)
+	}
+	fact, err := decode(j.Body)
+	if err != nil {
+		return fmt.Errorf("observation %s: %w", j.Kind, err)
+	}
+	*o = Observation{Source: j.Source, At: j.AtMS, Fact: fact}
+	return nil
+}
+
+func factDecoders() map[string]func([]byte) (Fact, error) {
+	return map[string]func([]byte) (Fact, error){
+		"cluster":    decodeFact[ClusterFact],
+		"nodes":      decodeFact[NodesFact],
+		"apps":       decodeFact[AppsFact],
+		"asks":       decodeFact[AsksFact],
+		"containers": decodeFact[ContainersFact],
+		"job":        decodeFact[JobFact],
+		"job_conf":   decodeFact[JobConfFact],
+		"tasks":      decodeFact[TasksFact],
+		"counters":   decodeFact[CountersFact],
+		"blocks":     decodeFact[BlocksFact],
+		"data_nodes": decodeFact[DataNodesFact],
+		"uplink":     decodeFact[UplinkFact],
+		"poll":       decodeFact[PollFact],
+	}
+}
+
+func decodeFact[F Fact](body []byte) (Fact, error) {
+	var f F
+	if err := json.Unmarshal(body, &f); err != nil {
+		return nil, err
+	}
+	return f, nil
+}
