@@ -1,0 +1,179 @@
+// Package shuffle computes how many bytes a shuffle sends across racks: map
+// output by rack, the traffic of a candidate placement of the reduces, the
+// closed-form optima and lower bounds of algorithms.md 4.2 and 4.3, and when an
+// uplink counts as saturated (NetSat of ShuffleWatcher §3.1).
+//
+// Slices named by rack are indexed by topology.Tree's rack numbers; a slice may
+// be shorter than the number of racks, the missing racks hold nothing.
+package shuffle
+
+import (
+	"slices"
+
+	"heddle/core/model"
+)
+
+// Total returns the sum of a slice of bytes.
+func Total(byRack []model.Bytes) model.Bytes {
+	var sum model.Bytes
+	for _, b := range byRack {
+		sum += b
+	}
+	return sum
+}
+
+// CrossRack returns the bytes that cross racks when reduces[r] of a job's
+// reduces run on rack r and keys are hash-uniform: M - sum f_r M_r
+// (algorithms.md 1.4). Without reduces it is 0.
+func CrossRack(mapOutput []model.Bytes, reduces []int) model.Bytes {
+	n := 0
+	for _, c := range reduces {
+		n += c
+	}
+	if n == 0 {
+		return 0
+	}
+	stay := 0.0
+	for r := range min(len(mapOutput), len(reduces)) {
+		stay += float64(reduces[r]) / float64(n) * float64(mapOutput[r])
+	}
+	return Total(mapOutput) - model.Bytes(stay+0.5)
+}
+
+// Busiest returns the larger direction of the most loaded uplink in bytes:
+// max over racks of max(M_r (1 - f_r), f_r (M - M_r)) (algorithms.md 1.4).
+func Busiest(mapOutput []model.Bytes, reduces []int) model.Bytes {
+	n := 0
+	for _, c := range reduces {
+		n += c
+	}
+	if n == 0 {
+		return 0
+	}
+	total := float64(Total(mapOutput))
+	busiest := 0.0
+	for r := range max(len(mapOutput), len(reduces)) {
+		m, f := 0.0, 0.0
+		if r < len(mapOutput) {
+			m = float64(mapOutput[r])
+		}
+		if r < len(reduces) {
+			f = float64(reduces[r]) / float64(n)
+		}
+		busiest = max(busiest, m*(1-f), f*(total-m))
+	}
+	return model.Bytes(busiest + 0.5)
+}
+
+// Apportion divides n indivisible tasks in proportion to weights by largest
+// remainder: each rack gets its floor, then the largest fractions get one more,
+// ties to the lower index. The result sums to n, or to 0 when no weight is
+// positive (algorithms.md 2.1.1c).
+func Apportion(weights []float64, n int) []int {
+	out := make([]int, len(weights))
+	total := 0.0
+	for _, w := range weights {
+		total += max(w, 0)
+	}
+	if total <= 0 || n <= 0 {
+		return out
+	}
+	type rest struct {
+		rack int
+		frac float64
+	}
+	rests := make([]rest, 0, len(weights))
+	given := 0
+	for r, w := range weights {
+		if w <= 0 {
+			continue
+		}
+		exact := w / total * float64(n)
+		out[r] = int(exact)
+		// A sum of shares that is a whole number may come out a hair below it.
+		if exact-float64(out[r]) > 1-1e-9 {
+			out[r]++
+		}
+		given += out[r]
+		rests = append(rests, rest{r, exact - float64(out[r])})
+	}
+	slices.SortStableFunc(rests, func(a, b rest) int {
+		switch {
+		case a.frac > b.frac:
+			return -1
+		case a.frac < b.frac:
+			return 1
+		}
+		return a.rack - b.rack
+	})
+	for i := 0; given < n; i++ {
+		out[rests[i%len(rests)].rack]++
+		given++
+	}
+	return out
+}
+
+// Proportional places n reduces in proportion to the map output of each rack:
+// ShuffleWatcher's SARP, and the lowest busiest link on an idle symmetric
+// network (algorithms.md 4.2b).
+func Proportional(mapOutput []model.Bytes, n int) []int {
+	return Apportion(floats(mapOutput), n)
+}
+
+// FewestBytes places all n reduces on the rack with most map output, the
+// placement that sends the fewest bytes across racks (algorithms.md 4.2a);
+// ties go to the lower index.
+func FewestBytes(mapOutput []model.Bytes, n int) []int {
+	out := make([]int, len(mapOutput))
+	best := -1
+	for r, b := range mapOutput {
+		if b > 0 && (best < 0 || b > mapOutput[best]) {
+			best = r
+		}
+	}
+	if best >= 0 {
+		out[best] = n
+	}
+	return out
+}
+
+// Uniform places n reduces evenly over racks racks: what a scheduler that does
+// not look at map output does on average.
+func Uniform(racks, n int) []int {
+	w := make([]float64, racks)
+	for i := range w {
+		w[i] = 1
+	}
+	return Apportion(w, n)
+}
+
+// LowerBound returns the fewest bytes any scheduler sends across racks for one
+// job with its replicas where they are (algorithms.md 4.3): min over racks q of
+// (1 - cov_q) * min(input, shuffle), cov_q the fraction of blocks with a
+// replica on q. blocks[i] lists the racks of block i.
+func LowerBound(blocks [][]int, input, shuffle model.Bytes) model.Bytes {
+	if len(blocks) == 0 {
+		return 0
+	}
+	covered := map[int]int{}
+	for _, racks := range blocks {
+		for i, r := range racks {
+			if !slices.Contains(racks[:i], r) {
+				covered[r]++
+			}
+		}
+	}
+	best := 0
+	for _, n := range covered { // order-free: a maximum
+		best = max(best, n)
+	}
+	return model.Bytes(float64(len(blocks)-best) / float64(len(blocks)) * float64(min(input, shuffle)))
+}
+
+func floats(b []model.Bytes) []float64 {
+	out := make([]float64, len(b))
+	for i, v := range b {
+		out[i] = float64(v)
+	}
+	return out
+}
