@@ -84,6 +84,7 @@ type AsksFact struct {
 type ContainersFact struct {
 	App        AppID       `json:"app"`
 	Containers []Container `json:"containers"`
+	Blacklist  []string    `json:"blacklist,omitempty"` // hosts the application refuses (appAttempt.blacklistedNodes)
 }
 
 // JobFact is the progress of one MapReduce job (AM or JobHistory job object).

@@ -1,0 +1,108 @@
+// Package policy defines what a placement algorithm implements, and the
+// registry that names the algorithms.
+//
+// A policy speaks two languages. Place answers one offer, as the schedulers of
+// the papers answer a node heartbeat. Plan gives targets per job and stage,
+// which is what an outside service can put into the asks of an application.
+package policy
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	"heddle/core/model"
+	"heddle/core/state"
+)
+
+// Policy chooses what to start on the offered node. It is called from one
+// goroutine, does no I/O, reads no clock (time is in.View.Now) and draws only
+// on in.Rand. It may keep state between calls, but only as a function of its
+// parameters and the inputs so far, keyed by ids and pruned when they leave;
+// losing it costs quality, never safety.
+//
+// Returning nothing is normal and means "wait". The engine verifies whatever is
+// returned (I3).
+type Policy interface {
+	Place(in *Input) []model.Placement
+}
+
+// Planner is implemented by policies that can say more than the next launch:
+// racks and counts per job and stage, hold, rank. It returns at most one plan
+// for each stage of each job in in.Jobs, and leaves out stages it has nothing
+// to say about.
+type Planner interface {
+	Plan(in *Input) []model.Plan
+}
+
+// Input is everything a decision may depend on.
+type Input struct {
+	View  state.View
+	Offer Offer        // of Place; zero in Plan
+	Jobs  []*state.Job // of Plan: the jobs to plan, by arrival
+	Rand  *rand.Rand   // seeded from the run's seed
+}
+
+// Offer is a node with free resources at a moment.
+type Offer struct {
+	Node *state.Node // its Free is what is offered
+	// Kinds restricts the offer to one kind of task, as Hadoop 1's typed slots
+	// do (algorithms.md 2.1.1a). Empty means any: YARN's containers are untyped.
+	Kinds model.Stage
+}
+
+// Admits reports whether a task of the stage may be started on the offer as far
+// as kind and size go.
+func (in *Input) Admits(s *state.Stage) bool {
+	return s.Pending > 0 && (in.Offer.Kinds == "" || in.Offer.Kinds == s.Kind) && in.View.Fits(s, in.Offer.Node.Free)
+}
+
+// Factory builds a policy from its own section of the configuration, strictly:
+// an unknown key or a value out of range is an error. Nil or empty raw gives
+// the defaults.
+type Factory func(raw json.RawMessage) (Policy, error)
+
+// Entry is one registered policy.
+type Entry struct {
+	Name    string
+	Summary string // one line for people
+	Paper   string // where it comes from
+	Params  any    // the defaults, encodable as JSON
+	New     Factory
+}
+
+// Registry lists policies by name. Built in package builtin and nowhere else.
+type Registry []Entry
+
+// New builds the named policy, or says which names there are.
+func (r Registry) New(name string, raw json.RawMessage) (Policy, error) {
+	e, ok := r.Lookup(name)
+	if !ok {
+		return nil, fmt.Errorf("policy %q: unknown, want one of %v", name, r.Names())
+	}
+	p, err := e.New(raw)
+	if err != nil {
+		return nil, fmt.Errorf("policy %q: %w", name, err)
+	}
+	return p, nil
+}
+
+// Lookup returns the named entry.
+func (r Registry) Lookup(name string) (Entry, bool) {
+	i := slices.IndexFunc(r, func(e Entry) bool { return e.Name == name })
+	if i < 0 {
+		return Entry{}, false
+	}
+	return r[i], true
+}
+
+// Names lists the registered policies in order.
+func (r Registry) Names() []string {
+	names := make([]string, 0, len(r))
+	for _, e := range r {
+		names = append(names, e.Name)
+	}
+	slices.Sort(names)
+	return names
+}
