@@ -2,3 +2,160 @@
 // verifies what comes back (I3), and hands on numbered decisions with their
 // reasons. It is the same in the service, in replay and in simulation.
 package engine
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+
+	"heddle/core/model"
+	"heddle/core/policy"
+	"heddle/core/state"
+)
+
+// ErrStale is returned instead of decisions when the ResourceManager's last
+// good answer is older than Options.MaxAge.
+var ErrStale = errors.New("the ResourceManager's state is too old to decide on")
+
+// Options configure an Engine.
+type Options struct {
+	Name    string         // the policy's registered name
+	Seed    uint64         // of the policy's randomness
+	MaxAge  model.Duration // of the ResourceManager's state in Plan; 0 does not look (replay, simulation)
+	MaxHold model.Duration // the longest hold a plan may carry (I9)
+	// MaxOffers bounds the virtual offers of one Plan for a policy that has no
+	// Plan of its own.
+	MaxOffers int
+	// Recover turns a panic of the policy into an error and a lost round. The
+	// service sets it; tests do not.
+	Recover bool
+}
+
+// DefaultOptions returns the limits the service runs with.
+func DefaultOptions(name string) Options {
+	return Options{Name: name, Seed: 1, MaxAge: 30 * model.Second, MaxHold: 10 * model.Minute, MaxOffers: 5000, Recover: true}
+}
+
+// Engine asks one policy about one cluster. It belongs to the goroutine that
+// owns the cluster.
+type Engine struct {
+	opts    Options
+	policy  policy.Policy
+	cluster *state.Cluster
+	in      policy.Input
+	offers  offerCount
+}
+
+// New builds an engine.
+func New(opts Options, p policy.Policy, c *state.Cluster) *Engine {
+	return &Engine{
+		opts: opts, policy: p, cluster: c,
+		in: policy.Input{View: c.View(), Rand: rand.New(rand.NewPCG(opts.Seed, 0))},
+	}
+}
+
+// Name returns the policy's name.
+func (e *Engine) Name() string { return e.opts.Name }
+
+// Round offers a node to the policy and returns the placements that stand, as
+// numbered decisions. A placement that breaks a rule is dropped and counted.
+// The error is a panic of the policy; the round then has no placement.
+func (e *Engine) Round(offer policy.Offer) ([]model.Decision, error) {
+	placements, err := e.place(offer)
+	if err != nil || len(placements) == 0 {
+		return nil, err
+	}
+	decisions := make([]model.Decision, len(placements))
+	for i := range placements {
+		p := placements[i]
+		decisions[i] = model.Decision{At: e.in.View.Now(), Policy: e.opts.Name, Placement: &p}
+	}
+	return e.cluster.Record(decisions), nil
+}
+
+// place returns the policy's placements for one offer that pass the rules. It
+// leaves the cluster as it was.
+func (e *Engine) place(offer policy.Offer) ([]model.Placement, error) {
+	proposed, err := e.ask(offer)
+	if err != nil || len(proposed) == 0 {
+		return nil, err
+	}
+	mark := e.cluster.Mark()
+	kept := proposed[:0]
+	for i := range proposed {
+		p := proposed[i]
+		rule := e.check(&p, offer)
+		if rule == "" && duplicate(kept, &p) {
+			rule = model.RuleDuplicate
+		}
+		if rule != "" {
+			e.cluster.Reject(rule)
+			continue
+		}
+		kept = append(kept, p)
+		e.cluster.Assume(p)
+	}
+	e.cluster.Rollback(mark)
+	return kept, nil
+}
+
+func (e *Engine) ask(offer policy.Offer) (out []model.Placement, err error) {
+	if e.opts.Recover {
+		defer e.recovered(&err)
+	}
+	e.in.Offer, e.in.Jobs = offer, nil
+	return e.policy.Place(&e.in), nil
+}
+
+func (e *Engine) recovered(err *error) {
+	if r := recover(); r != nil {
+		e.cluster.Reject(model.RulePanic)
+		*err = fmt.Errorf("policy %s panicked: %v", e.opts.Name, r)
+	}
+}
+
+func duplicate(kept []model.Placement, p *model.Placement) bool {
+	if p.Task == model.AnyTask {
+		return false
+	}
+	for i := range kept {
+		if k := &kept[i]; k.App == p.App && k.Stage == p.Stage && k.Task == p.Task {
+			return true
+		}
+	}
+	return false
+}
+
+// check returns the rule a placement breaks, "" if it stands.
+func (e *Engine) check(p *model.Placement, offer policy.Offer) model.Rule {
+	v := e.in.View
+	j := v.Job(p.App)
+	if j == nil || j.State.Final() {
+		return model.RuleUnknownJob
+	}
+	n := v.Node(p.Node)
+	if n == nil || n != offer.Node || !n.State.Usable() {
+		return model.RuleUnusableNode
+	}
+	s := j.Stage(p.Stage)
+	if s == nil || s.Pending <= 0 || (offer.Kinds != "" && offer.Kinds != p.Stage) {
+		return model.RuleNoAsk
+	}
+	if j.Blacklisted(n.Host) {
+		return model.RuleBlacklisted
+	}
+	if !v.Fits(s, n.Free) {
+		return model.RuleCapacity
+	}
+	best, ok := v.Locality(s, n)
+	if p.Task != model.AnyTask {
+		best, ok = v.TaskLocality(s, p.Task, n)
+	}
+	if !ok {
+		return model.RuleNoAsk
+	}
+	if best != p.Locality { // I7
+		return model.RuleLocality
+	}
+	return ""
+}

@@ -128,6 +128,14 @@ func (v View) Now() model.Time { return v.c.now }
 // whose nodes have all left is still listed, without nodes.
 func (v View) Racks() []*Rack { return v.c.nodes.racks }
 
+// RackOf returns the rack of an id, nil if no node or block was ever in it.
+func (v View) RackOf(id model.RackID) *Rack {
+	if i, ok := v.c.tree.Lookup(id); ok && i < len(v.c.nodes.racks) {
+		return v.c.nodes.racks[i]
+	}
+	return nil
+}
+
 // Nodes returns every node in the order of their ids.
 func (v View) Nodes() []*Node { return v.c.nodes.sorted }
 

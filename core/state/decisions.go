@@ -40,17 +40,12 @@ func (c *Cluster) attachPlan(d *model.Decision) {
 	if j == nil {
 		return
 	}
-	j.view = nil
-	if d.Plan.Stage == model.StageMap {
-		j.mapPlan = d.Plan
-		return
-	}
-	j.reducePlan = d.Plan
+	j.setPlan(d.Plan)
 	launched := 0
 	for _, n := range j.Reduce.launched {
 		launched += n
 	}
-	if launched == 0 && len(d.Plan.Racks) > 0 {
+	if d.Plan.Stage == model.StageReduce && launched == 0 && len(d.Plan.Racks) > 0 {
 		j.moved.policy = d.Policy
 		j.moved.planned = j.moved.planned[:0]
 		for _, t := range d.Plan.Racks {
@@ -68,4 +63,21 @@ func (j *Job) PlanOf(stage model.Stage) *model.Plan {
 		return j.mapPlan
 	}
 	return j.reducePlan
+}
+
+// Attach gives a job a plan that asks for what its last one asked: its rank and
+// costs are newer, but it is no decision of its own.
+func (c *Cluster) Attach(p *model.Plan) {
+	if j := c.jobs.byID[p.App]; j != nil {
+		j.setPlan(p)
+	}
+}
+
+func (j *Job) setPlan(p *model.Plan) {
+	j.view = nil
+	if p.Stage == model.StageMap {
+		j.mapPlan = p
+	} else {
+		j.reducePlan = p
+	}
 }

@@ -1,6 +1,8 @@
 package state
 
 import (
+	"slices"
+
 	"heddle/core/model"
 )
 
@@ -128,4 +130,36 @@ func (s *Stage) addDemand(host string, rack, n int) {
 		s.inRack = grown(s.inRack, rack)
 		s.inRack[rack] = max(s.inRack[rack]+n, 0)
 	}
+}
+
+// Stage returns the job's map or reduce stage, nil for any other.
+func (j *Job) Stage(kind model.Stage) *Stage {
+	switch kind {
+	case model.StageMap:
+		return j.Map
+	case model.StageReduce:
+		return j.Reduce
+	}
+	return nil
+}
+
+// Blacklisted reports whether the application refuses a host.
+func (j *Job) Blacklisted(host string) bool { return slices.Contains(j.Blacklist, host) }
+
+// TaskLocality returns the locality level one task of the stage would have on a
+// node; false unless the task is pending and its preferred hosts are known.
+func (v View) TaskLocality(s *Stage, index int, n *Node) (model.Locality, bool) {
+	if index < 0 || index >= len(s.tasks) || s.tasks[index].state != model.TaskPending {
+		return model.OffSwitch, false
+	}
+	level := model.OffSwitch
+	for _, host := range s.tasks[index].preferred {
+		if host == n.Host {
+			return model.NodeLocal, true
+		}
+		if r, ok := v.c.tree.RackOf(host); ok && r == n.Rack.Index {
+			level = model.RackLocal
+		}
+	}
+	return level, true
 }

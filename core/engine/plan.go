@@ -1,0 +1,180 @@
+package engine
+
+import (
+	"cmp"
+	"slices"
+
+	"heddle/core/model"
+	"heddle/core/policy"
+	"heddle/core/shuffle"
+	"heddle/core/state"
+)
+
+// Plan asks the policy for the targets of every live job at now, attaches them
+// to the jobs, and returns those that changed as numbered decisions.
+func (e *Engine) Plan(now model.Time) ([]model.Decision, error) {
+	if age, ok := e.in.View.Age(model.SourceRM, now); e.opts.MaxAge > 0 && (!ok || age > e.opts.MaxAge) {
+		return nil, ErrStale
+	}
+	plans, err := e.PlanJobs(e.in.View.Jobs())
+	if err != nil {
+		return nil, err
+	}
+	var changed []model.Decision
+	for i := range plans {
+		p := &plans[i]
+		old := e.in.View.Job(p.App).PlanOf(p.Stage)
+		if old != nil && sameTargets(old, p) {
+			e.cluster.Attach(p)
+			continue
+		}
+		changed = append(changed, model.Decision{At: e.in.View.Now(), Policy: e.opts.Name, Plan: p})
+	}
+	return e.cluster.Record(changed), nil
+}
+
+// sameTargets reports whether two plans ask for the same. Rank and costs move
+// all the time and are not worth a decision of their own.
+func sameTargets(a, b *model.Plan) bool {
+	return a.Hold == b.Hold && a.Reason == b.Reason && slices.EqualFunc(a.Racks, b.Racks, func(x, y model.RackTarget) bool {
+		return x.Rack == y.Rack && x.Count == y.Count
+	})
+}
+
+// PlanJobs returns verified plans with their costs for some jobs, recording
+// nothing. The jobs must be in the cluster.
+func (e *Engine) PlanJobs(jobs []*state.Job) ([]model.Plan, error) {
+	plans, err := e.propose(jobs)
+	if err != nil {
+		return nil, err
+	}
+	kept := plans[:0]
+	for i := range plans {
+		p := plans[i]
+		if rule := e.checkPlan(&p); rule != "" {
+			e.cluster.Reject(rule)
+			continue
+		}
+		slices.SortFunc(p.Racks, func(a, b model.RackTarget) int {
+			return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(b.Share, a.Share), cmp.Compare(a.Rack, b.Rack))
+		})
+		e.price(&p)
+		kept = append(kept, p)
+	}
+	return kept, nil
+}
+
+func (e *Engine) propose(jobs []*state.Job) (plans []model.Plan, err error) {
+	planner, ok := e.policy.(policy.Planner)
+	if !ok {
+		return e.planFromOffers(jobs)
+	}
+	if e.opts.Recover {
+		defer e.recovered(&err)
+	}
+	e.in.Offer, e.in.Jobs = policy.Offer{}, jobs
+	return planner.Plan(&e.in), nil
+}
+
+// checkPlan returns the rule a plan breaks, "" if it stands.
+func (e *Engine) checkPlan(p *model.Plan) model.Rule {
+	j := e.in.View.Job(p.App)
+	if j == nil || j.State.Final() {
+		return model.RuleUnknownJob
+	}
+	s := j.Stage(p.Stage)
+	if s == nil || p.Rank < 1 {
+		return model.RulePlan
+	}
+	sum := 0
+	for i := range p.Racks {
+		t := &p.Racks[i]
+		if t.Count < 0 || e.in.View.RackOf(t.Rack) == nil {
+			return model.RulePlan
+		}
+		sum += t.Count
+	}
+	if s.Total > 0 && sum > s.Total {
+		return model.RulePlan
+	}
+	if now := e.in.View.Now(); p.Hold && (p.Until <= now || p.Until.Sub(now) > e.opts.MaxHold) { // I9
+		return model.RulePlan
+	}
+	return ""
+}
+
+// price fills in what the plan and its alternatives send across racks.
+func (e *Engine) price(p *model.Plan) {
+	j := e.in.View.Job(p.App)
+	if p.Stage == model.StageMap {
+		p.Costs = mapCosts(e.in.View, j, p)
+		return
+	}
+	out, n := j.Output.ByRack, j.Reduce.Total
+	if shuffle.Total(out) == 0 || n == 0 {
+		return
+	}
+	placed := j.Reduce.LaunchedByRack()
+	ways := []struct {
+		name    string
+		reduces []int
+	}{
+		{"plan", e.byRack(p)},
+		{"fewest_bytes", shuffle.FewestBytes(out, n)},
+		{"proportional", shuffle.Proportional(out, n)},
+		{"uniform", e.uniform(n)},
+		{"as_placed", placed},
+	}
+	for _, w := range ways {
+		if !anyOf(w.reduces) {
+			continue
+		}
+		p.Costs = append(p.Costs, model.Cost{Name: w.name, CrossRack: shuffle.CrossRack(out, w.reduces), Busiest: shuffle.Busiest(out, w.reduces)})
+	}
+}
+
+// mapCosts prices a map plan by the input its racks would have to read from
+// other racks.
+func mapCosts(v state.View, j *state.Job, p *model.Plan) []model.Cost {
+	if len(p.Racks) == 0 || !j.Input.Known {
+		return nil
+	}
+	wanted := make([]bool, len(v.Racks()))
+	for _, t := range p.Racks {
+		if t.Count > 0 || t.Share > 0 {
+			wanted[v.RackOf(t.Rack).Index] = true
+		}
+	}
+	var remote model.Bytes
+	for _, b := range j.Input.Blocks {
+		if !slices.ContainsFunc(b.Racks, func(r int) bool { return wanted[r] }) {
+			remote += b.Length
+		}
+	}
+	return []model.Cost{{Name: "plan", CrossRack: remote, Busiest: remote}}
+}
+
+// byRack returns a plan's counts by rack number.
+func (e *Engine) byRack(p *model.Plan) []int {
+	out := make([]int, len(e.in.View.Racks()))
+	for _, t := range p.Racks {
+		out[e.in.View.RackOf(t.Rack).Index] = t.Count
+	}
+	return out
+}
+
+// uniform spreads n tasks over the racks that have nodes.
+func (e *Engine) uniform(n int) []int {
+	racks := e.in.View.Racks()
+	w := make([]float64, len(racks))
+	for i, r := range racks {
+		if r.Total.MemoryMiB > 0 {
+			w[i] = 1
+		}
+	}
+	return shuffle.Apportion(w, n)
+}
+
+func anyOf(counts []int) bool {
+	return slices.ContainsFunc(counts, func(n int) bool { return n > 0 })
+}
