@@ -1,0 +1,224 @@
+package rest_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"heddle/yarnproxy/rest"
+)
+
+// pair is a set of daemons by host:port, each in one mode at a time.
+type pair struct {
+	mu    sync.Mutex
+	mode  map[string]string
+	asked []string
+}
+
+func (p *pair) set(host, mode string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.mode[host] = mode
+}
+
+func (p *pair) RoundTrip(r *http.Request) (*http.Response, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.asked = append(p.asked, r.URL.Host)
+	resp := &http.Response{StatusCode: 200, Request: r, Header: http.Header{"Content-Type": {"application/json"}}}
+	body := fmt.Sprintf(`{"host":%q}`, r.URL.Host)
+	switch p.mode[r.URL.Host] {
+	case "down":
+		return nil, errors.New("connect: connection refused")
+	case "standby":
+		resp.StatusCode, resp.Header = 307, http.Header{"Refresh": {"5;url=x"}}
+		body = "Can not find any active RM. Will retry in next 5 seconds.\n"
+	case "broken":
+		body = `{"host":`
+	case "missing":
+		resp.StatusCode = 404
+	case "hangs":
+		<-r.Context().Done()
+		return nil, r.Context().Err()
+	}
+	resp.Body = io.NopCloser(strings.NewReader(body))
+	return resp, nil
+}
+
+// takeAsked returns the hosts asked since the last call.
+func (p *pair) takeAsked() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	out := strings.Join(p.asked, " ")
+	p.asked = nil
+	return out
+}
+
+func newGroup(t *testing.T, p *pair, bases ...string) *rest.Group {
+	t.Helper()
+	c := rest.New(rest.Options{Base: p, Timeout: time.Second})
+	g, err := rest.NewGroupWith(c, bases, rest.GroupOptions{
+		MinBackoff: time.Second, MaxBackoff: 8 * time.Second,
+		Rand: func() float64 { return 0.5 },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+func TestGroupFindsTheActiveOne(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := &pair{mode: map[string]string{"rm1:8088": "standby"}}
+		g := newGroup(t, p, "http://rm1:8088/", "http://rm2:8088", "http://rm3:8088")
+		get := func() (string, error) {
+			var v struct{ Host string }
+			err := g.GetJSON(t.Context(), "/ws/v1/cluster/apps", &v)
+			return v.Host, err
+		}
+		expect := func(wantHost, wantAsked string) {
+			t.Helper()
+			host, err := get()
+			if err != nil || host != wantHost {
+				t.Errorf("answer of %q, error %v, want %s", host, err, wantHost)
+			}
+			if asked := p.takeAsked(); asked != wantAsked {
+				t.Errorf("asked %q, want %q", asked, wantAsked)
+			}
+			if want := "http://" + wantHost; g.Active() != want {
+				t.Errorf("active %q, want %q", g.Active(), want)
+			}
+		}
+		if g.Active() != "" {
+			t.Errorf("active %q before any answer", g.Active())
+		}
+		expect("rm2:8088", "rm1:8088 rm2:8088")
+		expect("rm2:8088", "rm2:8088") // remembered
+		p.set("rm2:8088", "down")
+		expect("rm3:8088", "rm2:8088 rm3:8088")
+		p.set("rm3:8088", "hangs")
+		p.set("rm1:8088", "")
+		expect("rm1:8088", "rm3:8088 rm1:8088") // after the timeout of one request
+
+		// An answer of the active one is an answer, also a bad one.
+		for mode, target := range map[string]any{"missing": new(*rest.StatusError), "broken": new(*rest.InvalidError)} {
+			p.set("rm1:8088", mode)
+			if _, err := get(); !errors.As(err, target) {
+				t.Errorf("%s: error %v", mode, err)
+			}
+			if asked := p.takeAsked(); asked != "rm1:8088" {
+				t.Errorf("%s: asked %q", mode, asked)
+			}
+		}
+	})
+}
+
+func TestGroupBacksOff(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := &pair{mode: map[string]string{"rm1:8088": "standby", "rm2:8088": "down"}}
+		g := newGroup(t, p, "http://rm1:8088", "http://rm2:8088")
+		start := time.Now()
+		var attempts []time.Duration
+		for time.Since(start) < 40*time.Second {
+			var v any
+			err := g.GetJSON(t.Context(), "/x", &v)
+			if !errors.Is(err, rest.ErrStandby) {
+				t.Fatalf("error %v, want the standby's in it", err)
+			}
+			if p.takeAsked() != "" {
+				attempts = append(attempts, time.Since(start))
+			} else if !errors.Is(err, rest.ErrBackoff) {
+				t.Fatalf("error %v, want ErrBackoff", err)
+			}
+			time.Sleep(250 * time.Millisecond)
+		}
+		// 3/4 of 1, 2, 4, 8, 8, 8, … s, met by the next quarter of a second.
+		want := []time.Duration{0, 750, 2250, 5250, 11250, 17250, 23250, 29250, 35250}
+		if len(attempts) != len(want) {
+			t.Fatalf("attempts at %v", attempts)
+		}
+		for i := range want {
+			if attempts[i] != want[i]*time.Millisecond {
+				t.Errorf("attempt %d after %v, want %v", i, attempts[i], want[i]*time.Millisecond)
+			}
+		}
+		p.set("rm1:8088", "")
+		time.Sleep(8 * time.Second)
+		var v any
+		if err := g.GetJSON(t.Context(), "/x", &v); err != nil {
+			t.Fatalf("error %v after the daemon came back", err)
+		}
+		p.set("rm1:8088", "down")
+		if err := g.GetJSON(t.Context(), "/x", &v); err == nil || errors.Is(err, rest.ErrBackoff) {
+			t.Errorf("error %v: a success must end the back-off", err)
+		}
+	})
+}
+
+func TestGroupCallerGivesUp(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := &pair{mode: map[string]string{"rm1:8088": "hangs"}}
+		g := newGroup(t, p, "http://rm1:8088", "http://rm2:8088")
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(100*time.Millisecond, cancel)
+		var v any
+		if err := g.GetJSON(ctx, "/x", &v); !errors.Is(err, context.Canceled) {
+			t.Fatalf("error %v", err)
+		}
+		p.set("rm1:8088", "")
+		p.takeAsked()
+		if err := g.GetJSON(t.Context(), "/x", &v); err != nil {
+			t.Fatalf("error %v: a caller that gave up says nothing of the daemon", err)
+		}
+		if asked := p.takeAsked(); asked != "rm1:8088" {
+			t.Errorf("asked %q", asked)
+		}
+	})
+}
+
+// TestGroupUse: the caller can find out that a daemon is not the active one
+// from an answer that every daemon gives.
+func TestGroupUse(t *testing.T) {
+	t.Parallel()
+	p := &pair{mode: map[string]string{}}
+	g := newGroup(t, p, "http://rm1:8088", "http://rm2:8088")
+	err := g.Get(t.Context(), "/info", "application/json", func(base string, _ []byte) error {
+		if base == "http://rm1:8088" {
+			return fmt.Errorf("%s: %w", base, rest.ErrStandby)
+		}
+		return nil
+	})
+	if err != nil || g.Active() != "http://rm2:8088" {
+		t.Errorf("active %q, error %v", g.Active(), err)
+	}
+}
+
+func TestNewGroupRefuses(t *testing.T) {
+	t.Parallel()
+	c := rest.New(rest.Options{})
+	for _, bases := range [][]string{nil, {"rm1:8088"}, {"http://"}, {"ftp://rm1"}, {"http://rm1?x=1"}, {"http://rm1", "::"}} {
+		if _, err := rest.NewGroup(c, bases); err == nil {
+			t.Errorf("%q was taken", bases)
+		}
+	}
+}
+
+func TestAllowBases(t *testing.T) {
+	t.Parallel()
+	allowed := rest.AllowBases([]string{"http://RM1:8088", "https://rm2", "http://[::1]:80"})
+	for host, want := range map[string]bool{"rm1:8088": true, "rm2:443": true, "[::1]:80": true, "rm2:80": false, "rm3:8088": false, "": false} {
+		if allowed(host) != want {
+			t.Errorf("%q: %v", host, !want)
+		}
+	}
+}
