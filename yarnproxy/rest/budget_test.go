@@ -31,7 +31,7 @@ func jsonOf(body string) roundTripper {
 }
 
 // TestBudgetRequests: whatever the number of callers, no second sees more
-// requests than the rate, beyond the one second a full bucket holds. (I10)
+// requests than the rate, beyond the one second a full bucket holds (I10).
 func TestBudgetRequests(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

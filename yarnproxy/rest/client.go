@@ -147,13 +147,13 @@ func (c *Client) once(ctx context.Context, at, accept string, first bool) ([]byt
 	if err != nil {
 		return nil, "", c.unreachable(ctx, at, err)
 	}
-	defer resp.Body.Close()
 	counter := &countingReader{from: resp.Body}
 	resp.Body = struct {
 		io.Reader
 		io.Closer
 	}{counter, resp.Body}
 	defer func() {
+		_ = resp.Body.Close() // read to its end, or of no more use
 		c.bytes.Add(counter.n)
 		c.opts.Budget.charge(counter.n)
 	}()
@@ -268,8 +268,7 @@ func (c *Client) broken(ctx context.Context, at string, err error) error {
 
 // unreachable is the error of a request that no answer came to.
 func (c *Client) unreachable(ctx context.Context, at string, err error) error {
-	var wrapped *url.Error
-	if errors.As(err, &wrapped) {
+	if wrapped, ok := errors.AsType[*url.Error](err); ok {
 		err = wrapped.Err // its text repeats method and URL
 	}
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {

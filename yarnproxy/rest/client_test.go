@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -63,9 +64,7 @@ func TestStandbyAnswers(t *testing.T) {
 	plain := map[string]string{"Content-Type": "text/plain;charset=utf-8"}
 	with := func(h map[string]string, k, v string) map[string]string {
 		out := map[string]string{k: v}
-		for k, v := range h {
-			out[k] = v
-		}
+		maps.Copy(out, h)
 		return out
 	}
 	tests := map[string]http.HandlerFunc{
@@ -137,7 +136,7 @@ func TestFollowsOnlyToAllowedHosts(t *testing.T) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = io.WriteString(w, `{"apps":{}}`)
 	})
-	standby := serve(t, func(w http.ResponseWriter, r *http.Request) {
+	standby := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Set-Cookie", "hadoop.auth=secret; Path=/")
 		w.Header().Set("Location", active+"/ws/v1/cluster/apps")
 		w.WriteHeader(http.StatusTemporaryRedirect)
@@ -239,8 +238,11 @@ func TestInvalidAnswers(t *testing.T) {
 	}{
 		"truncated JSON": {answer(200, js, `{"nodes":{"node":[{"rack":"/rack1","id":"w1`), "decode"},
 		"page":           {answer(200, map[string]string{"Content-Type": "text/html"}, "<html>\n<b>Log in</b></html>"), `content type "text/html", want application/json: <html> <b>Log in</b></html>`},
-		"no type":        {func(w http.ResponseWriter, _ *http.Request) { w.Header()["Content-Type"] = nil; w.WriteHeader(200) }, "content type"},
-		"xml":            {answer(200, map[string]string{"Content-Type": "application/xml"}, "<apps/>"), "application/xml"},
+		"no type": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header()["Content-Type"] = nil
+			w.WriteHeader(http.StatusOK)
+		}, "content type"},
+		"xml": {answer(200, map[string]string{"Content-Type": "application/xml"}, "<apps/>"), "application/xml"},
 		"connection cut": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
 			w.Header().Set("Content-Length", "1000")
@@ -363,24 +365,29 @@ func TestStatusErrors(t *testing.T) {
 	}{
 		{
 			"unknown application", answer(404, js, `{"RemoteException":{"exception":"NotFoundException","message":"java.lang.Exception: app with id: application_1_0001 not found","javaClassName":"org.apache.hadoop.yarn.webapp.NotFoundException"}}`),
-			rest.StatusError{Status: 404, Exception: "NotFoundException", Message: "java.lang.Exception: app with id: application_1_0001 not found"}, model.PollError,
+			rest.StatusError{Status: 404, Exception: "NotFoundException", Message: "java.lang.Exception: app with id: application_1_0001 not found"},
+			model.PollError,
 		},
 		{
 			"permission", answer(403, js, `{"RemoteException":{"exception":"AccessControlException","javaClassName":"org.apache.hadoop.security.AccessControlException","message":"Permission denied: user=bob"}}`),
-			rest.StatusError{Status: 403, Exception: "AccessControlException", Message: "Permission denied: user=bob"}, model.PollDenied,
+			rest.StatusError{Status: 403, Exception: "AccessControlException", Message: "Permission denied: user=bob"},
+			model.PollDenied,
 		},
 		{
 			"plain text", answer(400, map[string]string{"Content-Type": "text/plain"}, "Invalid\n  priority\n"),
-			rest.StatusError{Status: 400, Message: "Invalid priority"}, model.PollError,
+			rest.StatusError{Status: 400, Message: "Invalid priority"},
+			model.PollError,
 		},
 		{"empty", answer(500, nil, ""), rest.StatusError{Status: 500, Message: "Internal Server Error"}, model.PollError},
 		{
 			"SPNEGO wanted", answer(401, map[string]string{"WWW-Authenticate": "Negotiate", "Content-Type": "text/html"}, "<html>Authentication required</html>"),
-			rest.StatusError{Status: 401, Message: "it wants SPNEGO: configure a Kerberos principal with a keytab or a ticket cache"}, model.PollDenied,
+			rest.StatusError{Status: 401, Message: "it wants SPNEGO: configure a Kerberos principal with a keytab or a ticket cache"},
+			model.PollDenied,
 		},
 		{
 			"half a reason", answer(500, js, `{"RemoteException":{"exception":"Ille`),
-			rest.StatusError{Status: 500, Message: "Internal Server Error (the answer was cut off)"}, model.PollError,
+			rest.StatusError{Status: 500, Message: "Internal Server Error (the answer was cut off)"},
+			model.PollError,
 		},
 		{"304", answer(304, nil, ""), rest.StatusError{Status: 304, Message: "Not Modified"}, model.PollError},
 	}

@@ -32,7 +32,7 @@ func (p *pair) RoundTrip(r *http.Request) (*http.Response, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.asked = append(p.asked, r.URL.Host)
-	resp := &http.Response{StatusCode: 200, Request: r, Header: http.Header{"Content-Type": {"application/json"}}}
+	resp := &http.Response{StatusCode: http.StatusOK, Request: r, Header: http.Header{"Content-Type": {"application/json"}}}
 	body := fmt.Sprintf(`{"host":%q}`, r.URL.Host)
 	switch p.mode[r.URL.Host] {
 	case "down":

@@ -21,8 +21,7 @@ import (
 // the last one wins.
 func Decode(data []byte, v any) error {
 	err := json.Unmarshal(data, v)
-	var syntax *json.SyntaxError
-	if errors.As(err, &syntax) {
+	if _, ok := errors.AsType[*json.SyntaxError](err); ok {
 		if cleaned, changed := withoutBareNaN(data); changed {
 			return json.Unmarshal(cleaned, v)
 		}
