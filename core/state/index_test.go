@@ -1,0 +1,196 @@
+package state_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"heddle/core/model"
+	"heddle/core/state"
+)
+
+// fingerprint is everything a reader can see of a cluster.
+func fingerprint(t interface{ Fatal(...any) }, c *state.Cluster) string {
+	s := c.Snapshot()
+	s.Seq = 0
+	b, err := json.Marshal(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	users := ""
+	for _, u := range c.View().Users() {
+		users += fmt.Sprint(u.ID, u.Usage, len(u.Light()), len(u.Heavy()), ";")
+	}
+	for _, j := range c.View().Jobs() {
+		for _, n := range c.View().Nodes() {
+			users += fmt.Sprint(j.Map.PendingOn(n.Host), j.Map.PendingIn(n.Rack.Index), n.Free)
+		}
+	}
+	return string(b) + users
+}
+
+// genFacts draws a history of a small cluster.
+func genFacts(t *rapid.T) []model.Fact {
+	facts := []model.Fact{nodes(rapid.IntRange(1, 3).Draw(t, "racks"), rapid.IntRange(1, 3).Draw(t, "hosts"))}
+	var live []model.App
+	for i := range rapid.IntRange(1, 12).Draw(t, "steps") {
+		switch rapid.IntRange(0, 6).Draw(t, "kind") {
+		case 0:
+			live = append(live, app(i, rapid.SampledFrom([]string{"ann", "bob", "eve"}).Draw(t, "user"), model.Time(900_000+i)))
+			facts = append(facts, apps(slices.Clone(live)...))
+		case 1:
+			if len(live) > 0 {
+				live = live[1:]
+			}
+			facts = append(facts, apps(slices.Clone(live)...))
+		case 2:
+			n := nodes(3, 3)
+			facts = append(facts, model.NodesFact{Nodes: n.Nodes[:rapid.IntRange(0, 9).Draw(t, "left")]})
+		default:
+			if len(live) > 0 {
+				facts = append(facts, genJobFact(t, live[rapid.IntRange(0, len(live)-1).Draw(t, "app")].ID))
+			}
+		}
+	}
+	return facts
+}
+
+func genJobFact(t *rapid.T, id model.AppID) model.Fact {
+	n := rapid.IntRange(0, 6).Draw(t, "n")
+	switch rapid.IntRange(0, 4).Draw(t, "fact") {
+	case 0:
+		return model.JobFact{App: id, MapsTotal: 8, MapsPending: n, MapsCompleted: 8 - n, ReducesTotal: 3, ReducesPending: n % 4}
+	case 1:
+		return model.AsksFact{App: id, Rows: []model.AskRow{
+			{Priority: 20, ResourceName: "*", Count: n}, {Priority: 20, ResourceName: "w11", Count: n / 2},
+			{Priority: 20, ResourceName: "/rack1", Count: n / 2}, {Priority: 10, ResourceName: "*", Count: n},
+		}}
+	case 2:
+		tasks := make([]model.Task, 0, n)
+		for i := range n {
+			tasks = append(tasks, mapDone(i, rapid.IntRange(1, 3).Draw(t, "rack"), model.Bytes(rapid.IntRange(-1, 50).Draw(t, "out"))))
+		}
+		return model.TasksFact{App: id, Tasks: tasks}
+	case 3:
+		return model.ContainersFact{App: id, Containers: []model.Container{{ID: "c", Node: "w11:45454", Priority: 20}}}
+	}
+	return counters(id, model.Bytes(100*n), 300, model.Bytes(10*n))
+}
+
+// TestIndexes checks, over random histories, that every index agrees with what
+// it indexes and that nothing is negative.
+func TestIndexes(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		f := newFeed(state.DefaultConfig())
+		for _, fact := range genFacts(t) {
+			f.later(model.Second).apply(fact)
+			checkIndexes(t, f.c.View())
+		}
+	})
+}
+
+func checkIndexes(t *rapid.T, v state.View) {
+	if !slices.IsSortedFunc(v.Jobs(), func(a, b *state.Job) int { return model.CompareApps(&a.App, &b.App) }) {
+		t.Fatal("jobs out of order")
+	}
+	seen := 0
+	for i, u := range v.Users() {
+		seen += len(u.Jobs())
+		if i > 0 && v.Users()[i-1].Share() > u.Share() {
+			t.Fatalf("user %s out of fair order", u.ID)
+		}
+		if len(u.Light())+len(u.Heavy()) != len(u.Jobs()) || u.Usage.MemoryMiB < 0 {
+			t.Fatalf("user %s: %d light, %d heavy of %d", u.ID, len(u.Light()), len(u.Heavy()), len(u.Jobs()))
+		}
+		for _, j := range u.Heavy() {
+			if !j.Heavy {
+				t.Fatalf("%s is listed heavy", j.ID)
+			}
+		}
+	}
+	if seen != len(v.Jobs()) {
+		t.Fatalf("%d jobs by user, %d live", seen, len(v.Jobs()))
+	}
+	inRacks := 0
+	for _, r := range v.Racks() {
+		inRacks += len(r.Nodes)
+		for _, n := range r.Nodes {
+			if n.Rack != r || v.Node(n.ID) != n {
+				t.Fatalf("node %s is not where it says", n.ID)
+			}
+		}
+		for _, j := range v.Jobs() {
+			if j.Map.PendingIn(r.Index) < 0 || j.Map.Launched(r.Index) < 0 || j.Reduce.Launched(r.Index) < 0 {
+				t.Fatalf("%s: a count below zero on %s", j.ID, r.ID)
+			}
+		}
+	}
+	if inRacks != len(v.Nodes()) {
+		t.Fatalf("%d nodes in racks, %d in all", inRacks, len(v.Nodes()))
+	}
+}
+
+// TestRollback: what-if assumptions leave no trace.
+func TestRollback(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		f := newFeed(state.DefaultConfig())
+		for _, fact := range genFacts(t) {
+			f.later(model.Second).apply(fact)
+		}
+		before := fingerprint(t, f.c)
+		mark := f.c.Mark()
+		v := f.c.View()
+		for range rapid.IntRange(0, 5).Draw(t, "assumptions") {
+			if len(v.Jobs()) == 0 || len(v.Nodes()) == 0 {
+				break
+			}
+			j := rapid.SampledFrom(v.Jobs()).Draw(t, "job")
+			n := rapid.SampledFrom(v.Nodes()).Draw(t, "node")
+			if level, ok := v.Locality(j.Map, n); ok {
+				f.c.Assume(model.Placement{App: j.ID, Stage: model.StageMap, Task: model.AnyTask, Node: n.ID, Locality: level})
+			}
+		}
+		f.c.Rollback(mark)
+		if after := fingerprint(t, f.c); after != before {
+			t.Fatalf("before\n%s\nafter\n%s", before, after)
+		}
+	})
+}
+
+// TestSnapshotsDoNotChange (I2): a published snapshot reads the same whatever
+// is applied afterwards.
+func TestSnapshotsDoNotChange(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		f := newFeed(state.DefaultConfig())
+		type shot struct {
+			s    *state.Snapshot
+			text string
+		}
+		var shots []shot
+		for _, fact := range genFacts(t) {
+			f.later(model.Second).apply(fact)
+			f.c.Advance(f.at)
+			s := f.c.Snapshot()
+			b, err := json.Marshal(s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			shots = append(shots, shot{s, string(b)})
+		}
+		for _, s := range shots {
+			b, err := json.Marshal(s.s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if string(b) != s.text {
+				t.Fatalf("snapshot %d changed from\n%s\nto\n%s", s.s.Seq, s.text, b)
+			}
+		}
+	})
+}
