@@ -36,7 +36,11 @@ type Config struct {
 	CountVCores  bool           // fit tasks by vcores too (DominantResourceCalculator)
 	Weights      map[model.UserID]float64
 	TaskDefault  model.Resource // size of a task until an ask shows it
-	MaxTasks     int            // tasks of one stage tracked one by one; of larger stages the rest is counted only
+	// Table is the site's own table of racks by host name; hosts whose rack
+	// differs from it are reported, and take its rack with TableOverrides.
+	Table          map[string]model.RackID
+	TableOverrides bool
+	MaxTasks       int // tasks of one stage tracked one by one; of larger stages the rest is counted only
 }
 
 // DefaultConfig returns the defaults of appendix C and the limits heddle runs with.
@@ -232,6 +236,9 @@ func (c *Cluster) applyNodes(f model.NodesFact) {
 	changed := len(f.Nodes) != len(c.nodes.byID)
 	for i := range f.Nodes {
 		n := &f.Nodes[i]
+		if rack, ok := c.cfg.Table[n.Host]; ok && c.cfg.TableOverrides {
+			n.Rack = rack
+		}
 		old := c.nodes.byID[n.ID]
 		switch {
 		case old == nil:
@@ -301,21 +308,56 @@ func (c *Cluster) sumRacks() {
 }
 
 // compareRacks counts hosts without a rack and hosts whose rack differs between
-// ResourceManager and NameNode. The ResourceManager's rack is used: it is the
-// one its scheduler places by.
+// ResourceManager, NameNode and the site's table. The ResourceManager's rack is
+// used unless the table overrides it: it is the one its scheduler places by.
 func (c *Cluster) compareRacks() {
 	c.counts.HostsNoRack = 0
+	c.hdfs.mismatches = c.hdfs.mismatches[:0:0]
+	dataNodes := make(map[string]model.RackID, len(c.hdfs.dataNodes))
+	for i := range c.hdfs.dataNodes {
+		dataNodes[c.hdfs.dataNodes[i].Host] = c.hdfs.dataNodes[i].Rack
+	}
 	for _, n := range c.nodes.sorted {
 		if n.Rack.ID == model.DefaultRack {
 			c.counts.HostsNoRack++
 		}
-	}
-	c.hdfs.mismatches = c.hdfs.mismatches[:0:0]
-	for i := range c.hdfs.dataNodes {
-		d := &c.hdfs.dataNodes[i]
-		if n := c.nodes.byHost[d.Host]; n != nil && n.Rack.ID != d.Rack {
-			c.hdfs.mismatches = append(c.hdfs.mismatches, RackMismatch{Host: d.Host, ResourceManager: n.Rack.ID, NameNode: d.Rack})
+		m := RackMismatch{Host: n.Host, ResourceManager: n.Rack.ID, NameNode: dataNodes[n.Host], Table: c.cfg.Table[n.Host]}
+		if (m.NameNode != "" && m.NameNode != n.Rack.ID) || (m.Table != "" && m.Table != n.Rack.ID) {
+			c.hdfs.mismatches = append(c.hdfs.mismatches, m)
 		}
 	}
 	c.counts.RackMismatches = len(c.hdfs.mismatches)
+}
+
+// Suppose adds an application made of facts, lets use look at it through the
+// View, and takes it out again: the question "what if this job were here". The
+// facts must be about app; use must not keep what it is given.
+func (c *Cluster) Suppose(app model.App, facts []model.Fact, use func(*Job)) {
+	counts, first, info := c.counts, c.jobs.firstSubmit, c.hdfs.inputs
+	c.hdfs.inputs = make(map[string]*Input, len(info))
+	for p, in := range info { // order-free: a copy
+		c.hdfs.inputs[p] = in
+	}
+	c.addJob(app)
+	c.sortUsers()
+	j := c.jobs.byID[app.ID]
+	for _, f := range facts {
+		switch f := f.(type) {
+		case model.BlocksFact:
+			c.applyBlocks(f)
+		case model.CountersFact: // no traffic: nothing has moved
+			j.counters, j.counted = f, true
+			c.refreshOutput(j)
+		default:
+			c.applyJobFact(f)
+		}
+	}
+	use(j)
+	ended := c.jobs.ended
+	c.jobs.ended = nil
+	c.endJob(j)
+	c.jobs.ended = ended
+	delete(c.jobs.byID, j.ID)
+	c.sortUsers()
+	c.counts, c.jobs.firstSubmit, c.hdfs.inputs = counts, first, info
 }

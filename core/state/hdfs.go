@@ -24,11 +24,13 @@ type InputBlock struct {
 	Racks  []int // distinct racks with a replica, by number, ascending
 }
 
-// RackMismatch is a host that ResourceManager and NameNode put in different racks.
+// RackMismatch is a host that ResourceManager, NameNode and the site's table do
+// not put in one rack. A rack is empty where that source does not know the host.
 type RackMismatch struct {
 	Host            string       `json:"host"`
 	ResourceManager model.RackID `json:"resource_manager"`
-	NameNode        model.RackID `json:"name_node"`
+	NameNode        model.RackID `json:"name_node,omitempty"`
+	Table           model.RackID `json:"table,omitempty"`
 }
 
 type hdfsState struct {
