@@ -1,0 +1,324 @@
+package mapreduce
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"heddle/core/model"
+	"heddle/yarnproxy/rest"
+)
+
+const (
+	// absentRounds is for how many rounds in a row the ResourceManager must
+	// not list an application before it counts as ended: one list may be short.
+	absentRounds = 3
+	// notFoundLimit is how many answers 404 in a row mean that an
+	// ApplicationMaster has no REST interface (MAPREDUCE-7530).
+	notFoundLimit = 3
+)
+
+// running is the loop over the jobs that run. Its fields belong to its
+// goroutine.
+type running struct {
+	*Poller
+	jobs     map[model.AppID]*job
+	over     map[model.AppID]bool // known to have ended, still listed as running
+	rounds   int
+	back     backoff // of the proxy itself
+	warned   bool    // of an ApplicationMaster without REST
+	turned   map[model.AppID]bool
+	jitter   *rand.Rand
+	reporter reporter
+}
+
+func newRunning(p *Poller) *running {
+	return &running{
+		Poller: p, jobs: map[model.AppID]*job{}, over: map[model.AppID]bool{}, turned: map[model.AppID]bool{},
+		jitter: p.jitter(1), reporter: reporter{log: p.cfg.Logger},
+	}
+}
+
+func (r *running) run(ctx context.Context, out chan<- model.Observation) error {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-timer.C:
+		}
+		start := r.cfg.Now()
+		r.round(ctx, out)
+		wait := max(r.cfg.Interval-r.cfg.Now().Sub(start), 0)
+		if r.back.failures > 0 {
+			wait = max(wait, r.back.next.Sub(start))
+		}
+		timer.Reset(min(wait, max(r.cfg.Interval, maxBackoff))) // also when the clock jumps
+	}
+}
+
+// round asks every job that is due once, and then for details as long as the
+// interval and the budget last.
+func (r *running) round(ctx context.Context, out chan<- model.Observation) {
+	s := newSession(&r.cfg, model.SourceMapReduce, r.cfg.Proxy, out)
+	s.base = strings.TrimRight(r.cfg.ProxyBase(), "/")
+	r.rounds++
+	r.follow()
+	if s.base == "" {
+		s.fail(fmt.Errorf("no ResourceManager to ask: %w", rest.ErrStandby))
+		s.abort()
+	} else {
+		jobs := r.due(s)
+		r.essentials(ctx, s, jobs)
+		r.details(ctx, s, jobs)
+		for _, j := range jobs {
+			s.sendTasks(ctx, j)
+		}
+	}
+	if ctx.Err() != nil {
+		return // a poll that was broken off says nothing about the source
+	}
+	if s.aborted {
+		r.back.fail(s.start, r.cfg.Interval, r.jitter)
+	} else {
+		r.back = backoff{}
+	}
+	fact := s.fact()
+	r.reporter.report(s.source, fact)
+	s.emit(ctx, fact)
+}
+
+// follow compares the jobs followed with those that run now.
+func (r *running) follow() {
+	state := map[model.AppID]model.AppState{}
+	for _, app := range r.cfg.Live() {
+		if app.Type != "MAPREDUCE" {
+			continue
+		}
+		state[app.ID] = app.State
+		if app.State == model.AppRunning && r.jobs[app.ID] == nil && !r.over[app.ID] {
+			r.begin(app.ID)
+		}
+	}
+	for id, j := range r.jobs { // order-free: each is handed on by itself
+		listed, ok := state[id]
+		if ok {
+			j.missing = 0
+		} else {
+			j.missing++
+		}
+		if listed.Final() || j.missing >= absentRounds {
+			r.end(j)
+		}
+	}
+	for _, left := range []map[model.AppID]bool{r.over, r.turned} {
+		for id := range left { // order-free
+			if state[id] != model.AppRunning {
+				delete(left, id)
+			}
+		}
+	}
+}
+
+// begin follows one more job.
+func (r *running) begin(id model.AppID) {
+	if len(r.jobs) >= r.cfg.MaxJobs {
+		r.turnAway(id, FullJobs, fmt.Errorf("%d jobs are followed already", len(r.jobs)))
+		return
+	}
+	j, err := newJob(id)
+	if err != nil {
+		r.turnAway(id, "", err)
+		return
+	}
+	delete(r.turned, id)
+	r.jobs[id] = j
+}
+
+// turnAway counts a job that is not followed; it is logged once.
+func (r *running) turnAway(id model.AppID, limit string, why error) {
+	if r.turned[id] {
+		return
+	}
+	r.turned[id] = true
+	if limit != "" {
+		r.cfg.Full(limit)
+	}
+	r.cfg.Logger.Warn("job is not followed", "app_id", id, "error", why)
+}
+
+// end hands a job that ended to the loop of ended jobs.
+func (r *running) end(j *job) {
+	delete(r.jobs, j.app)
+	if r.cfg.HistoryBase == "" {
+		return
+	}
+	select {
+	case r.ended <- j:
+	default:
+		r.cfg.Full(FullHistory)
+		r.cfg.Logger.Warn("too many jobs end at once: one is not read from the JobHistory server", "app_id", j.app)
+	}
+}
+
+// due returns the jobs to ask this round, those first that waited longest.
+func (r *running) due(s *session) []*job {
+	var jobs []*job
+	for _, j := range r.jobs { // order-free: sorted below
+		switch {
+		case j.missing > 0:
+		case j.back.due(s.start):
+			jobs = append(jobs, j)
+		case j.err != nil:
+			s.fail(j.err)
+		}
+	}
+	slices.SortFunc(jobs, func(a, b *job) int {
+		return cmp.Or(cmp.Compare(a.served, b.served), cmp.Compare(a.app, b.app))
+	})
+	return jobs
+}
+
+// essentials reads what every round reads of every job.
+func (r *running) essentials(ctx context.Context, s *session, jobs []*job) {
+	errs := make([]error, len(jobs))
+	asked := make([]bool, len(jobs))
+	var g errgroup.Group
+	g.SetLimit(r.cfg.Workers)
+	for i, j := range jobs {
+		if s.over(r.cfg.RoundTimeout) {
+			break
+		}
+		asked[i] = true
+		g.Go(func() error {
+			errs[i] = r.essential(ctx, s, j)
+			if errors.Is(errs[i], rest.ErrBudget) {
+				s.spent()
+			}
+			if serviceDown(errs[i]) {
+				s.abort()
+			}
+			return nil
+		})
+	}
+	_ = g.Wait() // the errors are in errs
+	for i, j := range jobs {
+		if asked[i] {
+			r.settle(s, j, errs[i])
+		}
+	}
+}
+
+func (r *running) essential(ctx context.Context, s *session, j *job) error {
+	j.polled++
+	if err := s.readJob(ctx, j); err != nil {
+		return err
+	}
+	j.notFound = 0
+	if err := s.readTasks(ctx, j); err != nil {
+		return err
+	}
+	if err := s.readConf(ctx, j); err != nil {
+		return err
+	}
+	if j.counted != 0 && j.polled-j.counted < r.cfg.CountersEvery {
+		return nil
+	}
+	return s.readCounters(ctx, j)
+}
+
+// settle decides what a job's answer means for its next round.
+func (r *running) settle(s *session, j *job, err error) {
+	switch {
+	case err == nil:
+		j.back, j.err, j.served = backoff{}, nil, r.rounds
+		s.answer()
+	case errors.Is(err, rest.ErrBudget):
+		// Not served: it is among the first of the next round.
+	case ended(err):
+		s.answer()
+		r.over[j.app] = true
+		r.end(j)
+	case noMaster(err):
+		s.answer()
+		j.back.fail(s.start, r.cfg.Interval, r.jitter)
+		j.err, j.served = nil, r.rounds
+	case notFound(err) && j.notFound+1 >= notFoundLimit:
+		r.unsupported(s, j, err)
+	default:
+		if notFound(err) {
+			j.notFound++
+		}
+		s.fail(err)
+		j.back.fail(s.start, r.cfg.Interval, r.jitter)
+		j.err, j.served = err, r.rounds
+	}
+}
+
+// unsupported leaves a job alone whose ApplicationMaster has no REST
+// interface. What it did is read from the JobHistory server at its end.
+func (r *running) unsupported(s *session, j *job, err error) {
+	j.err = fmt.Errorf("application master without REST interface: %w", err)
+	j.back = backoff{next: s.start.Add(r.cfg.UnsupportedRetry)}
+	j.notFound, j.served = 0, r.rounds
+	s.fail(j.err)
+	log := r.cfg.Logger.Debug
+	if !r.warned {
+		r.warned = true
+		log = r.cfg.Logger.Warn
+	}
+	log("application masters answer 404 (MAPREDUCE-7530): jobs are seen only when they end", "app_id", j.app, "retry_after", r.cfg.UnsupportedRetry, "error", err)
+}
+
+// details spends what is left of the interval and the budget on details, one
+// for each job in turn.
+func (r *running) details(ctx context.Context, s *session, jobs []*job) {
+	for _, j := range jobs {
+		j.plan = nil
+		if j.served == r.rounds && j.back.failures == 0 && r.jobs[j.app] == j {
+			j.plan = j.wanted(r.cfg.RefreshEvery, r.cfg.MaxDetails, false)
+		}
+	}
+	for more := true; more; {
+		more = false
+		var g errgroup.Group
+		g.SetLimit(r.cfg.Workers)
+		for _, j := range jobs {
+			if len(j.plan) == 0 {
+				continue
+			}
+			if ctx.Err() != nil || s.over(r.cfg.Interval) {
+				more = false
+				break
+			}
+			more = true
+			g.Go(func() error { r.nextDetail(ctx, s, j); return nil })
+		}
+		_ = g.Wait() // nextDetail keeps its errors
+	}
+	for _, j := range jobs {
+		j.plan = nil
+	}
+}
+
+// nextDetail reads the next detail of a job.
+func (r *running) nextDetail(ctx context.Context, s *session, j *job) {
+	err := s.readDetail(ctx, j, j.plan[0])
+	j.plan = j.plan[1:]
+	switch {
+	case err == nil:
+	case errors.Is(err, rest.ErrBudget):
+		s.spent()
+	default: // ended, unreachable: the next round's job object will tell
+		s.remark(err)
+		j.plan = nil
+	}
+}

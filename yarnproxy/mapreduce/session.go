@@ -1,0 +1,316 @@
+package mapreduce
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"heddle/core/model"
+	"heddle/yarnproxy/rest"
+)
+
+// session is one round of one source: what it reads, where it sends what it
+// read, and how it went. Jobs are read concurrently.
+type session struct {
+	cfg    *Config
+	source model.Source
+	client *rest.Client
+	base   string // of the URLs of jobs
+	out    chan<- model.Observation
+	start  time.Time
+	before rest.Usage
+
+	mu       sync.Mutex
+	budget   bool  // the budget or the time was spent
+	aborted  bool  // the service itself does not answer: no use in asking on
+	answered int   // jobs that answered
+	err      error // of the first of them
+	note     error // of an answer that could be used in part
+}
+
+func newSession(cfg *Config, source model.Source, client *rest.Client, out chan<- model.Observation) *session {
+	return &session{cfg: cfg, source: source, client: client, out: out, start: cfg.Now(), before: client.Usage()}
+}
+
+// emit sends a fact. It reports whether it was taken before ctx ended.
+func (s *session) emit(ctx context.Context, fact model.Fact) bool {
+	select {
+	case s.out <- model.Observation{Source: s.source, At: model.Time(s.cfg.Now().UnixMilli()), Fact: fact}:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// fact sums the round up. A source that answered for some jobs is a source
+// that answers; the others are in the error's text.
+func (s *session) fact() model.PollFact {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	used := s.client.Usage()
+	fact := model.PollFact{
+		Result:     model.PollOK,
+		DurationMS: s.cfg.Now().Sub(s.start).Milliseconds(),
+		Requests:   used.Requests - s.before.Requests,
+		Bytes:      used.Bytes - s.before.Bytes,
+	}
+	if s.budget {
+		fact.Result = model.PollBudget
+	}
+	switch {
+	case s.err != nil:
+		fact.Error = s.err.Error()
+		if s.answered == 0 || s.aborted {
+			fact.Result = rest.FromError(s.err)
+		}
+	case s.note != nil:
+		fact.Error = s.note.Error()
+	}
+	return fact
+}
+
+func (s *session) answer() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.answered++
+}
+
+func (s *session) fail(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err == nil {
+		s.err = err
+	}
+}
+
+func (s *session) remark(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.note == nil {
+		s.note = err
+	}
+}
+
+func (s *session) spent() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.budget = true
+}
+
+func (s *session) abort() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.aborted = true
+}
+
+// over reports whether nothing more is to be asked this round: the budget is
+// spent, the service is down, or the round has taken the time it may take.
+func (s *session) over(limit time.Duration) bool {
+	elapsed := s.cfg.Now().Sub(s.start)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.budget = s.budget || elapsed >= limit
+	return s.budget || s.aborted
+}
+
+// url returns the URL of a job or of what lies below it. Both services have
+// the same tree.
+func (s *session) url(j *job, path ...string) string {
+	base := s.base
+	if s.source == model.SourceMapReduce {
+		base += "/proxy/" + string(j.app) + "/ws/v1/mapreduce/jobs/"
+	} else {
+		base += "/ws/v1/history/mapreduce/jobs/"
+	}
+	return base + strings.Join(append([]string{j.id}, path...), "/")
+}
+
+// get fetches and decodes one answer. A decoder's error becomes an
+// InvalidError; what it could decode is returned beside it.
+func get[T any](ctx context.Context, s *session, url string, decode func([]byte) (T, error)) (T, error) {
+	limited, cancel := context.WithTimeout(ctx, min(s.cfg.RoundTimeout-s.cfg.Now().Sub(s.start), s.cfg.RoundTimeout))
+	defer cancel()
+	body, err := s.client.Get(limited, url, "application/json")
+	if err != nil {
+		var none T
+		return none, err
+	}
+	value, err := decode(body)
+	if err != nil {
+		return value, &rest.InvalidError{URL: url, Err: err}
+	}
+	return value, nil
+}
+
+// readJob reads and sends the job object.
+func (s *session) readJob(ctx context.Context, j *job) error {
+	fact, err := get(ctx, s, s.url(j), func(body []byte) (model.JobFact, error) { return decodeJob(body, j.app, j.id) })
+	if err != nil {
+		return err
+	}
+	j.fact = fact
+	s.emit(ctx, fact)
+	return nil
+}
+
+// readTasks reads the tasks list and sends the tasks that changed.
+func (s *session) readTasks(ctx context.Context, j *job) error {
+	entries, err := get(ctx, s, s.url(j, "tasks"), func(body []byte) ([]entry, error) { return decodeTasks(body, j.id) })
+	if refused := j.merge(entries, s.cfg.MaxTasks); refused > 0 {
+		s.cfg.Full(FullTasks)
+		if !j.refused {
+			j.refused = true
+			s.cfg.Logger.Warn("job has more tasks than are followed", "app_id", j.app, "followed", s.cfg.MaxTasks, "left_out", refused)
+		}
+	}
+	s.sendTasks(ctx, j)
+	if len(entries) > 0 && err != nil {
+		s.remark(err) // a few bad elements do not make the list useless
+		return nil
+	}
+	return err
+}
+
+// sendTasks sends the tasks that changed, if any did.
+func (s *session) sendTasks(ctx context.Context, j *job) {
+	if tasks := j.changes(); len(tasks) > 0 {
+		s.emit(ctx, model.TasksFact{App: j.app, Tasks: tasks})
+	}
+}
+
+// readCounters reads and sends the job counters.
+func (s *session) readCounters(ctx context.Context, j *job) error {
+	fact, err := get(ctx, s, s.url(j, "counters"), func(body []byte) (model.CountersFact, error) {
+		return decodeCounters(body, j.app, j.id)
+	})
+	if err != nil {
+		return err
+	}
+	fact.CompletedMapsNow = j.fact.MapsCompleted
+	j.counted = j.polled
+	s.emit(ctx, fact)
+	return nil
+}
+
+// readConf reads and sends the configuration, once. A configuration that
+// cannot be had must not keep the job's other facts back.
+func (s *session) readConf(ctx context.Context, j *job) error {
+	if j.confRead {
+		return nil
+	}
+	fact, err := get(ctx, s, s.url(j, "conf"), func(body []byte) (model.JobConfFact, error) { return decodeConf(body, j.app) })
+	if fact.App != "" {
+		j.confRead = true
+		s.emit(ctx, fact)
+	}
+	var status *rest.StatusError
+	var invalid *rest.InvalidError
+	if errors.As(err, &status) || errors.As(err, &invalid) {
+		s.remark(err)
+		if j.confTries++; j.confTries == detailTries && !j.confRead {
+			j.confRead = true
+			s.cfg.Logger.Warn("job configuration cannot be read, going on without", "app_id", j.app, "error", err)
+		}
+		return nil
+	}
+	return err
+}
+
+// readDetail reads one detail of one task.
+func (s *session) readDetail(ctx context.Context, j *job, d detail) error {
+	t, id := j.tasks[d.key], d.key.taskID(j.id)
+	var err error
+	if d.counters {
+		err = s.readAttemptCounters(ctx, j, t, id)
+	} else {
+		err = s.readAttempts(ctx, j, t, id)
+	}
+	var status *rest.StatusError
+	var invalid *rest.InvalidError
+	switch {
+	case err == nil:
+		t.tries = 0
+	case errors.As(err, &status), errors.As(err, &invalid):
+		t.tries++
+		s.remark(err)
+		return nil
+	}
+	return err
+}
+
+func (s *session) readAttempts(ctx context.Context, j *job, t *task, id string) error {
+	url := s.url(j, "tasks", id, "attempts")
+	attempts, err := get(ctx, s, url, func(body []byte) ([]attempt, error) { return decodeAttempts(body, id) })
+	if err != nil {
+		return err
+	}
+	t.looked = j.polled
+	if !t.place(attempts) && t.successful != "" {
+		return &rest.InvalidError{URL: url, Err: errors.New("it lacks the attempt that succeeded, " + t.successful)}
+	}
+	return nil
+}
+
+func (s *session) readAttemptCounters(ctx context.Context, j *job, t *task, id string) error {
+	attemptID := t.successful
+	if attemptID == "" {
+		attemptID = t.placed
+	}
+	url := s.url(j, "tasks", id, "attempts", attemptID, "counters")
+	counters, err := get(ctx, s, url, func(body []byte) (attemptCounters, error) { return decodeAttemptCounters(body, attemptID) })
+	if err != nil {
+		return err
+	}
+	t.measured = j.polled
+	t.measure(counters)
+	switch {
+	case t.successful == "":
+	case counters.reported:
+		t.counted = t.successful
+	default: // an attempt that succeeded has counters: they are on their way
+		return &rest.InvalidError{URL: url, Err: errors.New("it has no counters yet")}
+	}
+	return nil
+}
+
+// notFound reports an answer 404.
+func notFound(err error) bool {
+	var status *rest.StatusError
+	return errors.As(err, &status) && status.Status == http.StatusNotFound
+}
+
+// movedTo returns the path a refused redirect points at, or "".
+func movedTo(err error) string {
+	var redirect *rest.RedirectError
+	if !errors.As(err, &redirect) {
+		return ""
+	}
+	target, err := url.Parse(redirect.Location)
+	if err != nil {
+		return ""
+	}
+	return target.Path
+}
+
+// ended reports the redirect of the web proxy that says that an application
+// has ended: to a page of the JobHistory server or of the timeline server.
+func ended(err error) bool {
+	path := movedTo(err)
+	return strings.Contains(path, "/jobhistory/") || strings.Contains(path, "/applicationhistory/")
+}
+
+// noMaster reports the redirect to the application's page of the
+// ResourceManager: there is no ApplicationMaster at the moment.
+func noMaster(err error) bool { return strings.Contains(movedTo(err), "/cluster/app/") }
+
+// serviceDown reports an error that every other request would meet, too.
+func serviceDown(err error) bool {
+	var op *net.OpError
+	var auth *rest.AuthError
+	return errors.Is(err, rest.ErrStandby) || errors.As(err, &auth) || (errors.As(err, &op) && op.Op == "dial")
+}
