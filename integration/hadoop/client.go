@@ -1,0 +1,110 @@
+//go:build linux
+
+package hadoop
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// clientHeap is the heap of a client process, in MiB.
+const clientHeap = 384
+
+// Run runs a Java class on the master host, with that host's configuration,
+// and returns what it wrote. A status other than 0 is an error that quotes the end
+// of its standard error.
+func (c *Cluster) Run(ctx context.Context, class string, args ...string) (stdout, stderr string, err error) {
+	h := c.hosts[Master]
+	if h == nil {
+		return "", "", fmt.Errorf("run %s: the cluster is closed", class)
+	}
+	cmd := c.java(ctx, c.site(Master), clientHeap, append([]string{class}, args...)...)
+	var out, diag bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &diag
+	if err = h.Start(cmd); err == nil {
+		err = cmd.Wait()
+	}
+	if err != nil {
+		text := strings.TrimSpace(diag.String())
+		const tail = 2000
+		err = fmt.Errorf("run %s %s: %w: %s", class, strings.Join(args, " "), errors.Join(err, ctx.Err()), text[max(0, len(text)-tail):])
+	}
+	return out.String(), diag.String(), err
+}
+
+// FS runs hdfs dfs with these arguments and returns its standard output.
+func (c *Cluster) FS(ctx context.Context, args ...string) (string, error) {
+	out, _, err := c.Run(ctx, "org.apache.hadoop.fs.FsShell", args...)
+	return out, err
+}
+
+// Job runs a program of the examples jar to its end (teragen, terasort,
+// wordcount, ...) and returns the id of its job.
+func (c *Cluster) Job(ctx context.Context, args ...string) (string, error) {
+	_, diag, err := c.Run(ctx, "org.apache.hadoop.examples.ExampleDriver", args...)
+	return JobID(diag), err
+}
+
+// SleepJob runs a job that only waits, for as long as its options say (-m, -r
+// tasks; -mt, -rt milliseconds each), and returns its id.
+func (c *Cluster) SleepJob(ctx context.Context, args ...string) (string, error) {
+	_, diag, err := c.Run(ctx, "org.apache.hadoop.mapreduce.SleepJob", args...)
+	return JobID(diag), err
+}
+
+// JobID finds the id of the first job in the standard error of a client; empty
+// when no job was submitted.
+func JobID(stderr string) string {
+	return regexp.MustCompile(`job_\d+_\d+`).FindString(stderr)
+}
+
+// Fsck runs hdfs fsck on a path and returns the blocks of its files with the
+// hosts and racks of every replica.
+func (c *Cluster) Fsck(ctx context.Context, path string) ([]FsckFile, error) {
+	out, _, err := c.Run(ctx, "org.apache.hadoop.hdfs.tools.DFSck", path, "-files", "-blocks", "-locations", "-racks")
+	if err != nil {
+		return nil, err
+	}
+	return ParseFsck(strings.NewReader(out))
+}
+
+// Counter is a job counter: the sum over its maps, over its reduces, and over both.
+type Counter struct {
+	Map    int64
+	Reduce int64
+	Total  int64
+}
+
+// JobCounters gets the counters of a finished job from the JobHistory server,
+// by group and name as Hadoop calls them, the group without its package.
+func (c *Cluster) JobCounters(ctx context.Context, job string) (map[string]map[string]Counter, error) {
+	var answer struct {
+		JobCounters struct {
+			CounterGroup []struct {
+				CounterGroupName string
+				Counter          []struct {
+					Name               string
+					MapCounterValue    int64
+					ReduceCounterValue int64
+					TotalCounterValue  int64
+				}
+			}
+		}
+	}
+	if err := c.GetJSON(ctx, c.JHSURL()+"/ws/v1/history/mapreduce/jobs/"+job+"/counters", &answer); err != nil {
+		return nil, err
+	}
+	all := make(map[string]map[string]Counter)
+	for _, g := range answer.JobCounters.CounterGroup {
+		name := g.CounterGroupName[strings.LastIndex(g.CounterGroupName, ".")+1:]
+		all[name] = make(map[string]Counter)
+		for _, k := range g.Counter {
+			all[name][k.Name] = Counter{k.MapCounterValue, k.ReduceCounterValue, k.TotalCounterValue}
+		}
+	}
+	return all, nil
+}
