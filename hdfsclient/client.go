@@ -1,0 +1,230 @@
+package hdfsclient
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	krb "github.com/jcmturner/gokrb5/v8/client"
+	"golang.org/x/sync/errgroup"
+
+	"heddle/core/model"
+	"heddle/yarnproxy/rest"
+)
+
+// BlockLocator finds the blocks of one file.
+type BlockLocator interface {
+	// BlockLocations returns the blocks of a file in the order of their offsets,
+	// none for an empty file. Its errors are those of this package and of
+	// yarnproxy/rest.
+	BlockLocations(ctx context.Context, path string) ([]model.Block, error)
+}
+
+// Options are what a Client is built from besides its configuration. The zero
+// value of each field means none, or its default.
+type Options struct {
+	Auth     rest.Authenticator // SPNEGO, for WebHDFS, JMX and /topology
+	Budget   *rest.Budget       // of HTTP requests and bytes; nil is unlimited
+	Kerberos *krb.Client        // logged in, for WalkRPC; nil is simple authentication
+	Base     http.RoundTripper  // of HTTP; default: rest's own
+	Log      hclog.Logger       // default: none
+	Now      func() time.Time   // default: the system's clock
+	Rand     *rand.Rand         // for jitter; default: seeded by the clock
+}
+
+// Client answers where blocks are in one nameservice. It is safe for
+// concurrent use.
+type Client struct {
+	cfg     Config
+	opts    Options
+	web     *web
+	rpc     *rpcNamespace // nil unless cfg.Walk says so
+	paths   resolver
+	cache   *cache
+	now     func() time.Time
+	readyAt atomic.Int64 // ms since the Unix epoch of the last good answer to ready, 0 for none
+}
+
+// New builds a client. It sends nothing yet.
+func New(cfg Config, opts Options) (*Client, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, fmt.Errorf("hdfs: %w", err)
+	}
+	cfg = cfg.withDefaults()
+	if opts.Now == nil {
+		opts.Now = time.Now //nolint:forbidigo // the one default of the package; tests and replays bring their own
+	}
+	if opts.Log == nil {
+		opts.Log = hclog.NewNullLogger()
+	}
+	if opts.Rand == nil {
+		opts.Rand = rand.New(rand.NewPCG(uint64(opts.Now().UnixNano()), 0))
+	}
+	c := &Client{cfg: cfg, opts: opts, now: opts.Now, cache: newCache(cfg.CacheBlocks), paths: resolver{cfg.Authorities}}
+	c.web = &web{
+		http: rest.New(rest.Options{
+			Timeout: cfg.Timeout, MaxBytes: int64(cfg.MaxBytes), User: cfg.User,
+			Auth: opts.Auth, Budget: opts.Budget, Base: opts.Base, Now: opts.Now,
+		}),
+		decoders: make(chan *decoder, cfg.Concurrency),
+	}
+	for range cfg.Concurrency {
+		c.web.decoders <- newDecoder()
+	}
+	var err error
+	// The poller backs off by rounds; the group is not to outlast it.
+	c.web.group, err = rest.NewGroupWith(c.web.http, cfg.NameNodes, rest.GroupOptions{MaxBackoff: cfg.Interval})
+	if err != nil {
+		return nil, fmt.Errorf("hdfs: %w", err)
+	}
+	if cfg.Walk == WalkRPC {
+		if c.rpc, err = newRPCNamespace(cfg, opts); err != nil {
+			return nil, fmt.Errorf("hdfs: %w", err)
+		}
+	}
+	return c, nil
+}
+
+// Close closes idle connections. The client must not be in use any more.
+func (c *Client) Close() error {
+	c.web.http.Close()
+	if c.rpc != nil {
+		return c.rpc.close()
+	}
+	return nil
+}
+
+// Stats returns what the cache did and holds.
+func (c *Client) Stats() CacheStats { return c.cache.snapshot() }
+
+// Usage returns what the client has cost the NameNodes, RPC included.
+func (c *Client) Usage() rest.Usage {
+	u := c.web.http.Usage()
+	if c.rpc != nil {
+		u.Requests += c.rpc.requests.Load()
+		u.Bytes += model.Bytes(c.rpc.bytes.Load())
+	}
+	return u
+}
+
+// BlockLocations implements BlockLocator. It asks the NameNode each time; the
+// path is one file and no pattern.
+func (c *Client) BlockLocations(ctx context.Context, path string) ([]model.Block, error) {
+	p, err := c.paths.resolve(path)
+	if err != nil {
+		return nil, err
+	}
+	return c.web.located(ctx, p, 0, 0)
+}
+
+// Blocks returns the blocks of every file that a job with the given input path
+// would read: a file, a directory, or a pattern, with or without its hdfs://
+// authority. They come from the cache while it believes them. What a walk has
+// found when ctx ends is kept for the next one.
+func (c *Client) Blocks(ctx context.Context, path string) (model.BlocksFact, error) {
+	p, err := c.paths.resolve(path)
+	if err != nil {
+		return model.BlocksFact{}, err
+	}
+	old, fresh := c.cache.get(p, c.now(), c.cfg.CacheAge)
+	if fresh {
+		return old.fact(path), nil
+	}
+	if err := c.ready(ctx, c.cfg.Interval.Milliseconds()); err != nil {
+		return model.BlocksFact{}, err
+	}
+	w := &walk{ns: c.web, maxFiles: c.cfg.MaxFiles, maxBlocks: c.cfg.MaxBlocks}
+	if c.rpc != nil {
+		w.ns = c.rpc
+	}
+	listed := c.now()
+	if err := w.run(ctx, p); err != nil {
+		return model.BlocksFact{}, fmt.Errorf("walk: %w", err)
+	}
+	files, err := c.locateAll(ctx, w, old)
+	e := &entry{path: p, files: files, truncated: w.truncated}
+	if err == nil {
+		e.listed = listed
+	}
+	c.cache.put(e)
+	if err != nil {
+		return model.BlocksFact{}, err
+	}
+	return e.fact(path), nil
+}
+
+// locateAll returns the files of a walk with their blocks. Files that have not
+// changed since old, which may be nil, keep their blocks. With an error come
+// the files that are known all the same. A file that is gone since the walk is
+// left out.
+func (c *Client) locateAll(ctx context.Context, w *walk, old *entry) ([]locatedFile, error) {
+	files, known := keep(w, old)
+	oldest := c.now().Add(-relocateAfter * c.cfg.CacheAge)
+	var asked atomic.Int64
+	kept := 0
+	group, groupCtx := errgroup.WithContext(ctx)
+	group.SetLimit(c.cfg.Concurrency)
+	for i := range w.files {
+		if known[i] && files[i].at.After(oldest) {
+			kept++
+			continue
+		}
+		if groupCtx.Err() != nil {
+			break
+		}
+		group.Go(func() error {
+			at := c.now()
+			blocks, err := c.web.locate(groupCtx, &w.files[i], w.lengths[i])
+			if err == nil {
+				asked.Add(1)
+				files[i] = locatedFile{fileStatus: w.files[i], bytes: w.lengths[i], at: at, blocks: blocks}
+			}
+			var gone *NotFoundError
+			if errors.As(err, &gone) {
+				known[i] = false
+				return nil
+			}
+			known[i] = known[i] || err == nil
+			return err
+		})
+	}
+	err := group.Wait()
+	if err == nil {
+		err = ctx.Err()
+	}
+	c.cache.count(kept, int(asked.Load()))
+	n := 0
+	for i := range files {
+		if known[i] {
+			files[n] = files[i]
+			n++
+		}
+	}
+	return files[:n:n], err
+}
+
+// keep returns room for the files of a walk, filled where old has a file with
+// the same modification time and length, and which those are.
+func keep(w *walk, old *entry) (files []locatedFile, known []bool) {
+	files = make([]locatedFile, len(w.files))
+	known = make([]bool, len(w.files))
+	if old == nil {
+		return files, known
+	}
+	byPath := make(map[string]*locatedFile, len(old.files))
+	for i := range old.files {
+		byPath[old.files[i].path] = &old.files[i]
+	}
+	for i := range w.files {
+		f := byPath[w.files[i].path]
+		if f != nil && f.length == w.files[i].length && f.modified == w.files[i].modified && f.bytes == w.lengths[i] {
+			files[i], known[i] = *f, true
+		}
+	}
+	return files, known
+}

@@ -1,0 +1,304 @@
+package hdfsclient
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"heddle/core/model"
+	"heddle/yarnproxy/rest"
+)
+
+// Poller reads the blocks of the paths that are wanted and the DataNodes, and
+// sends them as observations. Its methods are called from one goroutine.
+type Poller struct {
+	client *Client
+	wanted func() []string
+	log    hclog.Logger
+
+	paths    map[string]*item // by path as wanted
+	nodes    item
+	failures int // rounds in a row that the NameNode did not answer
+	last     model.PollResult
+	downAt   time.Time
+	usage    rest.Usage // at the end of the last round
+}
+
+// item is one thing to read again and again.
+type item struct {
+	due      time.Time
+	failures int              // in a row
+	last     model.PollResult // of the last attempt
+	about    bool             // the last attempt failed for the path's own sake
+}
+
+// NewPoller builds a poller. Wanted returns the input paths of the jobs that
+// are live now; it is called once a round and must not block.
+func NewPoller(client *Client, wanted func() []string) *Poller {
+	return &Poller{
+		client: client, wanted: wanted, log: client.opts.Log.Named("hdfs"),
+		paths: make(map[string]*item), last: model.PollOK,
+	}
+}
+
+// Run polls until ctx ends and returns ctx.Err(). It blocks while out is full.
+func (p *Poller) Run(ctx context.Context, out chan<- model.Observation) error {
+	for {
+		wait := p.round(ctx, out)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return ctx.Err()
+		case <-timer.C:
+		}
+	}
+}
+
+// round is one poll.
+type round struct {
+	*Poller
+	out      chan<- model.Observation
+	deadline time.Time // after which nothing more is asked
+	result   model.PollResult
+	errs     []string
+	stop     bool // no use in asking for more in this round
+	down     bool // because the NameNode does not answer
+}
+
+const maxErrors = 3 // told of one round
+
+// errRoundTime ends what a round has no time for.
+var errRoundTime = errors.New("the time of the round is over; the rest follows in the next")
+
+// round runs one round and returns how long to wait for the next.
+func (p *Poller) round(ctx context.Context, out chan<- model.Observation) time.Duration {
+	cfg := &p.client.cfg
+	start := p.client.now()
+	r := &round{Poller: p, out: out, deadline: start.Add(cfg.RoundTime), result: model.PollOK}
+	err := r.within(ctx, func(ctx context.Context) error { return p.client.ready(ctx, 0) })
+	if err != nil {
+		r.note(err)
+		r.stop, r.down = true, r.result != model.PollBudget
+	}
+	r.readDataNodes(ctx)
+	r.readPaths(ctx)
+	end := p.client.now()
+	usage := p.client.Usage()
+	r.send(ctx, model.PollFact{
+		Result: r.result, Error: strings.Join(r.errs, "; "), DurationMS: end.Sub(start).Milliseconds(),
+		Requests: usage.Requests - p.usage.Requests, Bytes: usage.Bytes - p.usage.Bytes,
+	})
+	p.usage = usage
+	p.tell(r, end)
+	if !r.down {
+		p.failures = 0
+		return cfg.Interval
+	}
+	p.failures++
+	return p.backoff(p.failures)
+}
+
+func (r *round) send(ctx context.Context, fact model.Fact) {
+	o := model.Observation{Source: model.SourceHDFS, At: model.Time(r.client.now().UnixMilli()), Fact: fact}
+	select {
+	case r.out <- o:
+	case <-ctx.Done():
+	}
+}
+
+// within calls f with what is left of the round's time.
+func (r *round) within(ctx context.Context, f func(context.Context) error) error {
+	limited, cancel := context.WithTimeout(ctx, r.deadline.Sub(r.client.now()))
+	defer cancel()
+	err := f(limited)
+	if err != nil && limited.Err() != nil {
+		return fmt.Errorf("%w: %w", errRoundTime, err)
+	}
+	return err
+}
+
+// note takes an error into the round's result.
+func (r *round) note(err error) {
+	var safeMode *SafeModeError
+	result := pollResult(err)
+	switch {
+	case result == model.PollBudget:
+		r.stop = true
+	case result == model.PollUnreachable, result == model.PollStandby, errors.As(err, &safeMode):
+		r.stop, r.down = true, true
+	}
+	if r.result == model.PollOK || r.down {
+		r.result = result
+	}
+	switch {
+	case len(r.errs) < maxErrors:
+		r.errs = append(r.errs, err.Error())
+	case len(r.errs) == maxErrors:
+		r.errs = append(r.errs, "and more")
+	}
+}
+
+// readDataNodes sends the DataNodes when they are due.
+func (r *round) readDataNodes(ctx context.Context) {
+	now := r.client.now()
+	if r.stop || now.Before(r.nodes.due) {
+		return
+	}
+	var fact model.DataNodesFact
+	err := r.within(ctx, func(ctx context.Context) (err error) {
+		fact, err = r.client.DataNodes(ctx)
+		return err
+	})
+	if err != nil {
+		r.failed(&r.nodes, "data nodes", err)
+		return
+	}
+	r.read(&r.nodes, "data nodes", r.client.cfg.DataNodeInterval)
+	r.send(ctx, fact)
+}
+
+// readPaths sends the blocks of the paths that are due, the longest overdue
+// first, as many as a round may.
+func (r *round) readPaths(ctx context.Context) {
+	for i, path := range r.track() {
+		if i == r.client.cfg.PathsPerRound {
+			r.spent()
+		}
+		if r.stop {
+			return
+		}
+		at := r.paths[path]
+		var fact model.BlocksFact
+		err := r.within(ctx, func(ctx context.Context) (err error) {
+			fact, err = r.client.Blocks(ctx, path)
+			return err
+		})
+		if err != nil {
+			r.failed(at, path, err)
+			continue
+		}
+		r.read(at, path, r.client.cfg.CacheAge)
+		r.send(ctx, fact)
+	}
+}
+
+// spent ends a round that has more to ask than it may.
+func (r *round) spent() {
+	r.stop = true
+	if r.result == model.PollOK {
+		r.result = model.PollBudget
+	}
+}
+
+// track brings paths in line with what is wanted, and returns those due.
+func (r *round) track() []string {
+	now := r.client.now()
+	wanted := r.wanted()
+	if len(wanted) > trackedPaths {
+		wanted = wanted[:trackedPaths]
+		r.log.Debug("more paths are wanted than are kept track of", "paths", trackedPaths)
+	}
+	still := make(map[string]*item, len(wanted))
+	var due []string
+	for _, path := range wanted {
+		if still[path] != nil {
+			continue
+		}
+		at := r.paths[path]
+		if at == nil {
+			at = &item{}
+		}
+		still[path] = at
+		if !now.Before(at.due) {
+			due = append(due, path)
+		}
+	}
+	r.paths = still
+	slices.SortStableFunc(due, func(a, b string) int { return still[a].due.Compare(still[b].due) })
+	return due
+}
+
+// read notes that something was read, and says so if it could not be before.
+func (r *round) read(at *item, what string, again time.Duration) {
+	if at.failures > 0 {
+		r.log.Info("can be read again", "what", what)
+	}
+	*at = item{due: r.client.now().Add(again), last: model.PollOK}
+}
+
+// failed notes that something could not be read, and says so once.
+func (r *round) failed(at *item, what string, err error) {
+	r.note(err)
+	if r.stop {
+		at.due = r.client.now() // behind what else is due; the round says what happened
+		return
+	}
+	result, about := pollResult(err), aboutPath(err)
+	if at.last != result || at.about != about {
+		r.log.Warn("cannot read", "what", what, "error", err, "do", advice(result, about))
+	}
+	*at = item{last: result, about: about, failures: at.failures + 1}
+	at.due = r.client.now().Add(r.backoff(at.failures))
+}
+
+// tell logs a change between rounds, once.
+func (p *Poller) tell(r *round, end time.Time) {
+	result := model.PollOK
+	if r.down {
+		result = r.result
+	}
+	if result == p.last {
+		return
+	}
+	if result == model.PollOK {
+		p.log.Info("NameNode answers again", "address", p.client.web.group.Active(), "after", end.Sub(p.downAt).Round(time.Millisecond))
+	} else {
+		if p.last == model.PollOK {
+			p.downAt = end
+		}
+		p.log.Warn("NameNode cannot be read", "result", string(result), "error", strings.Join(r.errs, "; "), "do", advice(result, false))
+	}
+	p.last = result
+}
+
+// advice says what to do about a result.
+func advice(result model.PollResult, about bool) string {
+	if about {
+		return "check the path of the job; it is tried again from time to time"
+	}
+	switch result {
+	case model.PollUnreachable:
+		return "check that a NameNode runs and that the configured web addresses are its; it is tried again"
+	case model.PollStandby:
+		return "no NameNode is active: check hdfs haadmin -getAllServiceState; it is tried again"
+	case model.PollDenied:
+		return "check heddle's user, its keytab, and its permissions in HDFS"
+	case model.PollInvalid:
+		return "check that the configured address is a NameNode's web address, and the limit of an answer's size"
+	case model.PollError:
+		return "wait if the NameNode was just started; otherwise check hdfs dfsadmin -safemode get and its log"
+	case model.PollOK, model.PollBudget:
+	}
+	return "nothing"
+}
+
+// backoff returns how long to wait after so many failures in a row: between
+// half and all of the doubled interval.
+func (p *Poller) backoff(failures int) time.Duration {
+	cfg := &p.client.cfg
+	d := cfg.Interval
+	for i := 1; i < failures && d < cfg.MaxBackoff; i++ {
+		d *= 2
+	}
+	d = min(d, max(cfg.MaxBackoff, cfg.Interval))
+	return d/2 + time.Duration(p.client.opts.Rand.Float64()*float64(d/2))
+}
