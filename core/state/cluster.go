@@ -212,7 +212,7 @@ func (c *Cluster) rack(i int) *Rack {
 	for len(c.nodes.racks) <= i {
 		n := len(c.nodes.racks)
 		id := c.tree.ID(n)
-		c.nodes.racks = append(c.nodes.racks, &Rack{ID: id, Index: n, Link: c.cfg.Uplinks.Of(id), Method: c.cfg.UplinkMethod})
+		c.nodes.racks = append(c.nodes.racks, &Rack{ID: id, Index: n, Link: c.cfg.Uplinks.Of(id, 0), Method: c.cfg.UplinkMethod})
 	}
 	return c.nodes.racks[i]
 }
@@ -288,6 +288,9 @@ func (c *Cluster) regroupNodes(listed []model.Node) {
 		c.tree.Place(n.Host, n.Node.Rack)
 		n.Rack = c.rack(c.tree.Index(n.Node.Rack))
 		n.Rack.Nodes = append(n.Rack.Nodes, n)
+	}
+	for _, r := range c.nodes.racks {
+		r.Link = c.cfg.Uplinks.Of(r.ID, len(r.Nodes))
 	}
 	c.nodes.gen++
 	c.compareRacks()

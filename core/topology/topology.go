@@ -18,13 +18,19 @@ type Link struct {
 // Uplinks gives the capacity of every rack's uplink. The zero value knows none.
 type Uplinks struct {
 	Default Link
-	Racks   map[model.RackID]Link // overrides
+	PerNode model.BytesPerSecond  // in place of Default: node interface rate over oversubscription, times the rack's nodes
+	Racks   map[model.RackID]Link // of single racks, before the other two
 }
 
-// Of returns the uplink of a rack; a capacity of 0 means it is not known.
-func (u Uplinks) Of(rack model.RackID) Link {
+// Of returns the uplink of a rack with so many nodes; a capacity of 0 means it
+// is not known.
+func (u Uplinks) Of(rack model.RackID, nodes int) Link {
 	if l, ok := u.Racks[rack]; ok {
 		return l
+	}
+	if u.PerNode > 0 {
+		rate := u.PerNode * model.BytesPerSecond(nodes)
+		return Link{Out: rate, In: rate}
 	}
 	return u.Default
 }
