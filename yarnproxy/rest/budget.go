@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"time"
 
 	"golang.org/x/time/rate"
 
@@ -32,9 +33,28 @@ func limiter(perSecond float64) *rate.Limiter {
 	return rate.NewLimiter(rate.Limit(perSecond), int(burst))
 }
 
+// admissionKey is where AdmitWithin keeps the end of its time.
+type admissionKey struct{}
+
+// AdmitWithin returns a context under which a request is sent only if its
+// budget admits it within d, and is refused with ErrBudget otherwise. Unlike
+// with a deadline, a request that was sent may take its time.
+func AdmitWithin(ctx context.Context, d time.Duration) context.Context {
+	clock := systemClock() // the one the limiters wait on
+	return context.WithValue(ctx, admissionKey{}, clock().Add(d))
+}
+
 // wait blocks until a request may be sent. It returns ErrBudget at once when
 // that is after the context's deadline, and when the context ends meanwhile.
 func (b *Budget) wait(ctx context.Context) error {
+	if until, ok := ctx.Value(admissionKey{}).(time.Time); ok {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, until)
+		defer cancel()
+	}
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("%w: %w", ErrBudget, err)
+	}
 	if b == nil {
 		return nil
 	}

@@ -132,3 +132,31 @@ func TestBudgetCancelled(t *testing.T) {
 		}
 	})
 }
+
+// TestAdmitWithin: what the budget does not admit in time is not sent, and
+// what was sent in time may take longer.
+func TestAdmitWithin(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		slow := roundTripper(func(r *http.Request) (*http.Response, error) {
+			time.Sleep(3 * time.Second)
+			return jsonOf(`{}`)(r)
+		})
+		for name, budget := range map[string]*rest.Budget{"limited": rest.NewBudget(1, 0), "unlimited": nil} {
+			c := rest.New(rest.Options{Base: slow, Budget: budget})
+			ctx := rest.AdmitWithin(t.Context(), 2*time.Second)
+			if _, err := c.Get(ctx, "http://rm:8088/x", ""); err != nil {
+				t.Errorf("%s: %v: it was sent in time", name, err)
+			}
+			if _, err := c.Get(ctx, "http://rm:8088/x", ""); !errors.Is(err, rest.ErrBudget) {
+				t.Errorf("%s: error %v, want ErrBudget", name, err)
+			}
+			if _, err := c.Get(t.Context(), "http://rm:8088/x", ""); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			if got := c.Usage().Requests; got != 2 {
+				t.Errorf("%s: %d requests were sent, want 2", name, got)
+			}
+		}
+	})
+}

@@ -16,7 +16,7 @@ import (
 // GroupOptions configure the back-off of a Group. The zero value of each field
 // means its default.
 type GroupOptions struct {
-	MinBackoff time.Duration  // before the first attempt after a failure; default 1 s
+	MinBackoff time.Duration  // before the first attempt after a failure; default 1 s; negative: none, the caller paces itself
 	MaxBackoff time.Duration  // the back-off doubles up to this; default 30 s
 	Rand       func() float64 // uniform in [0,1), for the jitter; default seeded by the clock
 }
@@ -54,7 +54,7 @@ func NewGroupWith(client *Client, bases []string, opts GroupOptions) (*Group, er
 		}
 		clean[i] = strings.TrimRight(base, "/")
 	}
-	if opts.MinBackoff <= 0 {
+	if opts.MinBackoff == 0 {
 		opts.MinBackoff = time.Second
 	}
 	if opts.MaxBackoff <= 0 {
@@ -162,6 +162,9 @@ func (g *Group) noneAnswered(err error) error {
 // backoff returns how long to wait after so many failures: between half and
 // all of the doubled minimum.
 func (g *Group) backoff() time.Duration {
+	if g.opts.MinBackoff < 0 {
+		return 0
+	}
 	d := g.opts.MinBackoff
 	for i := 1; i < g.failures && d < g.opts.MaxBackoff; i++ {
 		d *= 2

@@ -222,3 +222,21 @@ func TestAllowBases(t *testing.T) {
 		}
 	}
 }
+
+func TestGroupWithoutBackoff(t *testing.T) {
+	t.Parallel()
+	p := &pair{mode: map[string]string{"rm1:8088": "down"}}
+	g, err := rest.NewGroupWith(rest.New(rest.Options{Base: p}), []string{"http://rm1:8088"}, rest.GroupOptions{MinBackoff: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		var v any
+		if err := g.GetJSON(t.Context(), "/x", &v); err == nil || errors.Is(err, rest.ErrBackoff) {
+			t.Errorf("error %v", err)
+		}
+	}
+	if asked := p.takeAsked(); asked != "rm1:8088 rm1:8088 rm1:8088" {
+		t.Errorf("asked %q", asked)
+	}
+}
