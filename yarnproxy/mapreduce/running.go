@@ -194,11 +194,11 @@ func (r *running) essentials(ctx context.Context, s *session, jobs []*job) {
 	var g errgroup.Group
 	g.SetLimit(r.cfg.Workers)
 	for i, j := range jobs {
-		if s.over(r.cfg.RoundTimeout) {
-			break
-		}
-		asked[i] = true
 		g.Go(func() error {
+			if s.over(r.cfg.RoundTimeout) {
+				return nil // its turn comes first in the next round
+			}
+			asked[i] = true
 			errs[i] = r.essential(ctx, s, j)
 			if errors.Is(errs[i], rest.ErrBudget) {
 				s.spent()
