@@ -170,6 +170,10 @@ func (s *scanner) integer() int64 {
 	for s.pos < len(s.data) && (s.data[s.pos] == '-' || s.data[s.pos]-'0' <= 9) {
 		s.pos++
 	}
+	if s.pos == len(s.data) {
+		s.fail(errShort)
+		return 0
+	}
 	n, err := strconv.ParseInt(string(s.data[start:s.pos]), 10, 64)
 	if err != nil {
 		s.fail(fmt.Errorf("a whole number was expected: %w", err))
