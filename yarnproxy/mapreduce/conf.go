@@ -52,26 +52,36 @@ func decodeConf(body []byte, app model.AppID) (model.JobConfFact, error) {
 		Slowstart: defaultSlowstart,
 	}
 	var bad faults
-	if v := first("mapreduce.job.reduce.slowstart.completedmaps", "mapred.reduce.slowstart.completed.maps"); v != "" {
-		slowstart, err := strconv.ParseFloat(strings.TrimSpace(v), 64)
-		if err != nil || !(slowstart >= 0 && slowstart <= 1) {
-			bad.add(fmt.Errorf("mapreduce.job.reduce.slowstart.completedmaps is %q, not 0 to 1", v))
-		} else {
-			fact.Slowstart = slowstart
-		}
-	}
-	if v := first("dfs.replication"); v != "" {
-		replication, err := strconv.ParseInt(strings.TrimSpace(v), 10, 16)
-		if err != nil || replication < 1 {
-			bad.add(fmt.Errorf("dfs.replication is %q, not 1 to 32767", v))
-		} else {
-			fact.Replication = int(replication)
-		}
-	}
+	bad.add(setSlowstart(&fact, first("mapreduce.job.reduce.slowstart.completedmaps", "mapred.reduce.slowstart.completed.maps")))
+	bad.add(setReplication(&fact, first("dfs.replication")))
 	if err := bad.err(); err != nil {
 		return fact, fmt.Errorf("configuration of %s: %w", app, err)
 	}
 	return fact, nil
+}
+
+func setSlowstart(fact *model.JobConfFact, text string) error {
+	if text == "" {
+		return nil
+	}
+	v, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+	if err != nil || !(v >= 0 && v <= 1) {
+		return fmt.Errorf("mapreduce.job.reduce.slowstart.completedmaps is %q, not 0 to 1", text)
+	}
+	fact.Slowstart = v
+	return nil
+}
+
+func setReplication(fact *model.JobConfFact, text string) error {
+	if text == "" {
+		return nil
+	}
+	v, err := strconv.ParseInt(strings.TrimSpace(text), 10, 16)
+	if err != nil || v < 1 {
+		return fmt.Errorf("dfs.replication is %q, not 1 to 32767", text)
+	}
+	fact.Replication = int(v)
+	return nil
 }
 
 // splitPaths splits a list of paths at its commas as FileInputFormat does: a

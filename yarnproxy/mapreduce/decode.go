@@ -247,6 +247,9 @@ type faults struct {
 }
 
 func (f *faults) add(err error) {
+	if err == nil {
+		return
+	}
 	if len(f.first) < errsKept {
 		f.first = append(f.first, err)
 		return

@@ -212,12 +212,6 @@ func (f *fakeSite) requests(end string) int {
 	return n
 }
 
-func (f *fakeSite) change(do func()) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	do()
-}
-
 func (f *fakeSite) live() []model.App {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -345,8 +339,7 @@ func (s *stage) sent(source model.Source, kind string) int {
 
 func app(n int) model.AppID { return model.AppID(fmt.Sprintf("application_1795215638925_%04d", n)) }
 
-func mapKey(i int) taskKey    { return taskKey{model.StageMap, i} }
-func reduceKey(i int) taskKey { return taskKey{model.StageReduce, i} }
+func mapKey(i int) taskKey { return taskKey{model.StageMap, i} }
 
 // doneMap is a map that succeeded at once, in rack i modulo 3.
 func doneMap(i int) *fakeTask {

@@ -142,7 +142,7 @@ func (b *backoff) due(now time.Time) bool { return !now.Before(b.next) }
 
 // jitter returns a source for back-offs; the two loops have one each.
 func (p *Poller) jitter(stream uint64) *rand.Rand {
-	return rand.New(rand.NewPCG(uint64(p.cfg.Now().UnixNano()), stream)) //nolint:gosec // any bits will do
+	return rand.New(rand.NewPCG(uint64(p.cfg.Now().UnixNano()), stream))
 }
 
 // reporter logs a source that starts to fail and one that works again, once each.

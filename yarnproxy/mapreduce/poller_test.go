@@ -3,9 +3,9 @@ package mapreduce
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
 
 	"heddle/core/model"
 	"heddle/yarnproxy/rest"
@@ -107,7 +106,7 @@ func TestOnlyChangesAreSent(t *testing.T) {
 	t.Parallel()
 	j := jobOf(3, 2)
 	reduce := &fakeTask{state: "RUNNING", progress: 10, attempts: []fakeAttempt{{state: "RUNNING", host: "w21", rack: "/rack2", input: -1, output: -1, shuffled: 100}}}
-	j.tasks[reduceKey(0)] = reduce
+	j.tasks[taskKey{model.StageReduce, 0}] = reduce
 	site := &fakeSite{jobs: []*fakeJob{j}}
 	s := newStage(t, site, func(cfg *Config) { cfg.RefreshEvery = 4 })
 	s.round()
@@ -129,11 +128,11 @@ func TestOnlyChangesAreSent(t *testing.T) {
 	if after := s.sent(model.SourceMapReduce, "tasks"); after != before+1 || len(last.Tasks) != 1 || last.Tasks[0].Progress != .4 {
 		t.Errorf("after progress of one task: %d facts, %+v", after-before, last)
 	}
-	if got := s.tasks[j.app][reduceKey(0)].Shuffled; got != 100 {
+	if got := s.tasks[j.app][taskKey{model.StageReduce, 0}].Shuffled; got != 100 {
 		t.Errorf("shuffled %d before the next look", got)
 	}
 	s.round()
-	if got := s.tasks[j.app][reduceKey(0)].Shuffled; got != 900 {
+	if got := s.tasks[j.app][taskKey{model.StageReduce, 0}].Shuffled; got != 900 {
 		t.Errorf("shuffled %d after the next look", got)
 	}
 	if n := site.requests("m_000001/attempts"); n != 1 {
@@ -460,6 +459,43 @@ func TestBudget(t *testing.T) {
 	})
 }
 
+// TestManyJobs has more jobs than the budget lets be asked in one round: each
+// is asked in its turn, and racks are learned all the same.
+func TestManyJobs(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const jobs = 60
+		site := &fakeSite{}
+		for i := range jobs {
+			site.jobs = append(site.jobs, jobOf(100+i, 2))
+		}
+		s := newStage(t, site, func(cfg *Config) {
+			cfg.Proxy = rest.New(rest.Options{Base: inProcess{site}, Budget: rest.NewBudget(10, 0)})
+			cfg.Now, cfg.HistoryBase = time.Now, ""
+		})
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+		defer cancel()
+		out := make(chan model.Observation)
+		go func() {
+			_ = s.p.Run(ctx, out)
+			close(out)
+		}()
+		for o := range out {
+			s.take(o)
+		}
+		for i := range jobs {
+			for key, task := range s.tasks[app(100+i)] {
+				if task.Host == "" {
+					t.Errorf("job %d: task %v is nowhere", i, key)
+				}
+			}
+			if n := site.requests("/job_1795215638925_0" + strconv.Itoa(100+i)); n < 10 {
+				t.Errorf("job %d was asked %d times in five minutes", i, n)
+			}
+		}
+	})
+}
+
 func (s *stage) requestsSoFar() int {
 	s.site.mu.Lock()
 	defer s.site.mu.Unlock()
@@ -544,91 +580,4 @@ func (h hang) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, r.Context().Err()
 	}
 	return h.inProcess.RoundTrip(r)
-}
-
-// TestAnyLife lets tasks of a job change at random and compares the picture
-// that the facts give with the site, after rounds enough to see all of it.
-func TestAnyLife(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(rt *rapid.T) {
-		j := jobOf(93, 0)
-		j.history = true
-		maps := rapid.IntRange(0, 4).Draw(rt, "maps")
-		for i := range maps {
-			j.tasks[mapKey(i)] = &fakeTask{state: "SCHEDULED"}
-		}
-		j.tasks[reduceKey(0)] = &fakeTask{state: "SCHEDULED"}
-		site := &fakeSite{jobs: []*fakeJob{j}}
-		s := newStage(t, site, func(cfg *Config) { cfg.RefreshEvery = 1 })
-		for step := range rapid.IntRange(1, 12).Draw(rt, "steps") {
-			for key, task := range j.tasks { // order-free: drawn by label
-				task.step(rt, key, step)
-			}
-			s.round()
-		}
-		s.round()
-		s.round()
-		compareTasks(rt, j, s.tasks[j.app])
-		j.listed = model.AppFinished
-		s.round()
-		s.round()
-		compareTasks(rt, j, s.tasks[j.app])
-		if !s.jobs[j.app].Done {
-			rt.Fatal("not done")
-		}
-	})
-}
-
-// step moves a task to another state, with another attempt where it needs one.
-func (t *fakeTask) step(rt *rapid.T, key taskKey, step int) {
-	label := fmt.Sprintf("%v at %d", key, step)
-	switch rapid.IntRange(0, 5).Draw(rt, label) {
-	case 0: // (again) pending
-		t.state, t.progress = "SCHEDULED", 0
-	case 1: // another attempt runs
-		n := len(t.attempts)
-		for i := range t.attempts {
-			t.attempts[i].state = "FAILED"
-		}
-		t.state, t.progress = "RUNNING", float64(step)
-		t.attempts = append(t.attempts, fakeAttempt{
-			state: "RUNNING", host: fmt.Sprintf("w%d%d", key.index, n), rack: fmt.Sprintf("/rack%d", n),
-			input: int64(100*n + key.index), output: int64(10*n + key.index), shuffled: int64(1000 + n),
-		})
-	case 2: // the last attempt succeeds
-		if n := len(t.attempts); n > 0 && t.state == "RUNNING" {
-			t.state, t.progress, t.won, t.attempts[n-1].state = "SUCCEEDED", 100, n-1, "SUCCEEDED"
-		}
-	default: // nothing
-	}
-}
-
-func compareTasks(rt *rapid.T, j *fakeJob, got map[taskKey]model.Task) {
-	for key, task := range j.tasks { // order-free
-		g, ok := got[key]
-		if !ok {
-			rt.Fatalf("task %v was never sent", key)
-		}
-		want := map[string]model.TaskState{"SCHEDULED": model.TaskPending, "RUNNING": model.TaskRunning, "SUCCEEDED": model.TaskSucceeded}[task.state]
-		if g.State != want || g.Progress != task.progress/100 {
-			rt.Fatalf("task %v is %+v, want %+v", key, g, task)
-		}
-		if task.state == "SCHEDULED" {
-			if g.Host != "" || g.Output != model.Unknown {
-				rt.Fatalf("a pending task is somewhere: %+v", g)
-			}
-			continue
-		}
-		last := task.attempts[len(task.attempts)-1]
-		if g.Host != last.host || string(g.Rack) != last.rack {
-			rt.Fatalf("task %v is at %s, want %s", key, g.Host, last.host)
-		}
-		if task.state != "SUCCEEDED" {
-			continue
-		}
-		if key.stage == model.StageMap && (g.Output != model.Bytes(last.output) || g.Input != model.Bytes(last.input)) ||
-			key.stage == model.StageReduce && g.Shuffled != model.Bytes(last.shuffled) {
-			rt.Fatalf("task %v has %+v, want %+v", key, g, last)
-		}
-	}
 }

@@ -23,6 +23,9 @@ const (
 	// notFoundLimit is how many answers 404 in a row mean that an
 	// ApplicationMaster has no REST interface (MAPREDUCE-7530).
 	notFoundLimit = 3
+	// failureRounds is how much longer than others a job waits that failed,
+	// where not all can be asked in a round. It exceeds the longest back-off.
+	failureRounds = 32
 )
 
 // running is the loop over the jobs that run. Its fields belong to its
@@ -169,6 +172,16 @@ func (r *running) end(j *job) {
 	}
 }
 
+// rank orders jobs by how long they have waited. One that failed waits behind
+// those that answer, but not for ever: its next failure may take all the time
+// a round has.
+func (j *job) rank() int {
+	if j.back.failures > 0 {
+		return j.served + failureRounds
+	}
+	return j.served
+}
+
 // due returns the jobs to ask this round, those first that waited longest.
 func (r *running) due(s *session) []*job {
 	var jobs []*job
@@ -182,7 +195,7 @@ func (r *running) due(s *session) []*job {
 		}
 	}
 	slices.SortFunc(jobs, func(a, b *job) int {
-		return cmp.Or(cmp.Compare(a.served, b.served), cmp.Compare(a.app, b.app))
+		return cmp.Or(cmp.Compare(a.rank(), b.rank()), cmp.Compare(a.app, b.app))
 	})
 	return jobs
 }
@@ -195,7 +208,7 @@ func (r *running) essentials(ctx context.Context, s *session, jobs []*job) {
 	g.SetLimit(r.cfg.Workers)
 	for i, j := range jobs {
 		g.Go(func() error {
-			if s.over(r.cfg.RoundTimeout) {
+			if s.over(r.cfg.RoundTimeout / 2) {
 				return nil // its turn comes first in the next round
 			}
 			asked[i] = true
@@ -281,6 +294,9 @@ func (r *running) unsupported(s *session, j *job, err error) {
 // details spends what is left of the interval and the budget on details, one
 // for each job in turn.
 func (r *running) details(ctx context.Context, s *session, jobs []*job) {
+	// Also where the essentials took all the time there was, some is left here:
+	// without racks, counters cannot be placed.
+	limit := max(r.cfg.Interval, r.cfg.Now().Sub(s.start)+r.cfg.Interval/2)
 	for _, j := range jobs {
 		j.plan = nil
 		if j.served == r.rounds && j.back.failures == 0 && r.jobs[j.app] == j {
@@ -295,7 +311,7 @@ func (r *running) details(ctx context.Context, s *session, jobs []*job) {
 			if len(j.plan) == 0 {
 				continue
 			}
-			if ctx.Err() != nil || s.over(r.cfg.Interval) {
+			if ctx.Err() != nil || s.over(limit) {
 				more = false
 				break
 			}

@@ -26,7 +26,8 @@ type session struct {
 	before rest.Usage
 
 	mu       sync.Mutex
-	budget   bool  // the budget or the time was spent
+	stopped  bool  // the budget admits nothing more
+	late     bool  // something was left out for want of time
 	aborted  bool  // the service itself does not answer: no use in asking on
 	answered int   // jobs that answered
 	err      error // of the first of them
@@ -37,13 +38,11 @@ func newSession(cfg *Config, source model.Source, client *rest.Client, out chan<
 	return &session{cfg: cfg, source: source, client: client, out: out, start: cfg.Now(), before: client.Usage()}
 }
 
-// emit sends a fact. It reports whether it was taken before ctx ended.
-func (s *session) emit(ctx context.Context, fact model.Fact) bool {
+// emit sends a fact, unless ctx ends before it is taken.
+func (s *session) emit(ctx context.Context, fact model.Fact) {
 	select {
 	case s.out <- model.Observation{Source: s.source, At: model.Time(s.cfg.Now().UnixMilli()), Fact: fact}:
-		return true
 	case <-ctx.Done():
-		return false
 	}
 }
 
@@ -59,7 +58,7 @@ func (s *session) fact() model.PollFact {
 		Requests:   used.Requests - s.before.Requests,
 		Bytes:      used.Bytes - s.before.Bytes,
 	}
-	if s.budget {
+	if s.stopped || s.late {
 		fact.Result = model.PollBudget
 	}
 	switch {
@@ -99,7 +98,7 @@ func (s *session) remark(err error) {
 func (s *session) spent() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.budget = true
+	s.stopped = true
 }
 
 func (s *session) abort() {
@@ -114,8 +113,14 @@ func (s *session) over(limit time.Duration) bool {
 	elapsed := s.cfg.Now().Sub(s.start)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.budget = s.budget || elapsed >= limit
-	return s.budget || s.aborted
+	if s.stopped || s.aborted {
+		return true
+	}
+	if elapsed >= limit {
+		s.late = true
+		return true
+	}
+	return false
 }
 
 // url returns the URL of a job or of what lies below it. Both services have
