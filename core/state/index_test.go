@@ -26,7 +26,7 @@ func fingerprint(t interface{ Fatal(...any) }, c *state.Cluster) string {
 	}
 	for _, j := range c.View().Jobs() {
 		for _, n := range c.View().Nodes() {
-			users += fmt.Sprint(j.Map.PendingOn(n.Host), j.Map.PendingIn(n.Rack.Index), n.Free)
+			users += fmt.Sprint(j.Map.PendingOn(n.Host), j.Map.PendingIn(n.Rack.Index), j.Map.Running, n.Free)
 		}
 	}
 	return string(b) + users
