@@ -1,0 +1,145 @@
+package rm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"heddle/core/model"
+	"heddle/yarnproxy/rest"
+)
+
+// details asks for the asks and containers of one application after another,
+// going on where the last round stopped, until all were asked or the interval
+// is over or the budget spent. The first is asked in any case, so that a round
+// that leaves no time moves on by one. It reports whether all were asked.
+func (r *round) details(ctx context.Context) (bool, error) {
+	order := r.order()
+	within := ctx
+	for i, id := range order {
+		if i > 0 {
+			left := r.cfg.PollInterval - r.elapsed()
+			if left <= 0 {
+				return false, nil
+			}
+			if i == 1 {
+				within = rest.AdmitWithin(ctx, left)
+			}
+		}
+		err := r.detail(within, id)
+		if errors.Is(err, rest.ErrBudget) && ctx.Err() == nil {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		r.cursor = id
+	}
+	return true, nil
+}
+
+// order returns the applications that can have asks, from the one after the
+// one asked last, round by id.
+func (r *round) order() []model.AppID {
+	ids := slices.Sorted(maps.Keys(r.live))
+	ids = slices.DeleteFunc(ids, func(id model.AppID) bool {
+		state := r.live[id].app.State
+		return state != model.AppAccepted && state != model.AppRunning
+	})
+	first, found := slices.BinarySearch(ids, r.cursor)
+	if found {
+		first++
+	}
+	return slices.Concat(ids[first:], ids[:first])
+}
+
+// detail asks for one application. An answer that concerns this application
+// alone is said once and does not end the round.
+func (r *round) detail(ctx context.Context, id model.AppID) error {
+	l := r.live[id]
+	err := r.asks(ctx, id)
+	if err == nil {
+		err = r.containers(ctx, id, &l)
+	}
+	switch {
+	case err == nil || gone(err):
+		l.failing = false
+	case fatal(err):
+		return err
+	default:
+		if !l.failing {
+			r.report.log.Warn("an application cannot be read; its asks and containers stay as they were", "app_id", id, "error", err)
+		}
+		l.failing = true
+	}
+	r.live[id] = l
+	return nil
+}
+
+// gone reports whether the ResourceManager does not know what was asked for:
+// the application or its attempt ended meanwhile.
+func gone(err error) bool {
+	status, ok := errors.AsType[*rest.StatusError](err)
+	return ok && status.Status == http.StatusNotFound
+}
+
+func (r *round) asks(ctx context.Context, id model.AppID) error {
+	path := clusterPath + "/apps/" + string(id)
+	body, err := r.fetch(ctx, path)
+	if err != nil {
+		return err
+	}
+	app, fact, err := DecodeApp(body)
+	if err == nil && app.ID != id {
+		err = fmt.Errorf("app: the answer is about %s", app.ID)
+	}
+	if err != nil {
+		return r.invalid(path, err)
+	}
+	if app.State.Final() {
+		return nil // the list will say so
+	}
+	return r.send(ctx, fact)
+}
+
+// containers reads the live containers of an application's current attempt.
+func (r *round) containers(ctx context.Context, id model.AppID, l *liveApp) error {
+	if l.app.Containers == 0 {
+		return r.send(ctx, model.ContainersFact{App: id})
+	}
+	path := clusterPath + "/apps/" + string(id) + "/appattempts"
+	if l.attempt.Number == 0 {
+		body, err := r.fetch(ctx, path)
+		if err != nil {
+			return err
+		}
+		attempts, err := DecodeAttempts(body)
+		if err != nil {
+			return r.invalid(path, err)
+		}
+		if len(attempts) == 0 {
+			return r.send(ctx, model.ContainersFact{App: id})
+		}
+		l.attempt = Attempt{Number: attempts[len(attempts)-1].Number, AMNode: l.app.AMNode}
+	}
+	path += fmt.Sprintf("/%s_%06d/containers", strings.Replace(string(id), "application", "appattempt", 1), l.attempt.Number)
+	body, err := r.fetch(ctx, path)
+	if err != nil {
+		if !errors.Is(err, rest.ErrBudget) {
+			l.attempt = Attempt{} // it may be an old one: look it up again
+		}
+		return err
+	}
+	list, err := DecodeContainers(body)
+	if err != nil {
+		return r.invalid(path, err)
+	}
+	if len(list) == 0 {
+		l.attempt = Attempt{}
+	}
+	return r.send(ctx, model.ContainersFact{App: id, Containers: list})
+}

@@ -1,0 +1,77 @@
+package rm
+
+import (
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"heddle/core/model"
+	"heddle/yarnproxy/rest"
+)
+
+// reporter logs what changed, once, and counts failed rounds for the back-off.
+type reporter struct {
+	log      hclog.Logger
+	failures int              // rounds in a row that failed
+	failing  model.PollResult // of the last of them
+	since    time.Time        // of the first of them
+	optional map[string]model.PollResult
+}
+
+// poll notes how a round ended.
+func (r *reporter) poll(result model.PollResult, err error, now time.Time) {
+	if result == model.PollOK || result == model.PollBudget {
+		if r.failures > 0 {
+			r.log.Info("resource manager answers again", "after", max(now.Sub(r.since), 0).Round(time.Millisecond).String(), "failed_polls", r.failures)
+		}
+		r.failures, r.failing = 0, ""
+		return
+	}
+	if r.failures == 0 {
+		r.since = now
+	}
+	if r.failing != result {
+		r.log.Warn("resource manager poll failed; trying again with growing pauses", "result", string(result), "error", err, "do", advice(result))
+	}
+	r.failures++
+	r.failing = result
+}
+
+// without notes that something optional could be read (err nil) or not.
+func (r *reporter) without(what string, err error) {
+	result := rest.FromError(err)
+	before, known := r.optional[what]
+	r.optional[what] = result
+	switch {
+	case result == model.PollOK && known && before != model.PollOK:
+		r.log.Info("resource manager tells again what it did not", "what", what)
+	case result != model.PollOK && before != result:
+		r.log.Warn("resource manager does not tell everything; going on without", "what", what, "error", err, "do", advice(result))
+	}
+}
+
+// changed notes that the active ResourceManager is another one or was started again.
+func (r *reporter) changed(before, now model.ClusterFact) {
+	what := "resource manager was restarted"
+	if before.Address != now.Address {
+		what = "another resource manager is active"
+	}
+	r.log.Info(what, "address", now.Address, "before", before.Address, "version", now.Version,
+		"started", time.UnixMilli(int64(now.Started)).UTC().Format(time.RFC3339))
+}
+
+// advice says what an operator can do about a result.
+func advice(result model.PollResult) string {
+	switch result {
+	case model.PollUnreachable:
+		return "check that the ResourceManager runs and that its web address and port are right"
+	case model.PollStandby:
+		return "no ResourceManager is active: check yarn rmadmin -getAllServiceState, and that every one of them is configured here"
+	case model.PollDenied:
+		return "check the user or Kerberos principal, and that it may read the cluster"
+	case model.PollInvalid:
+		return "check that the address is the ResourceManager's and no login page or proxy; raise the answer limit if it is too large"
+	default:
+		return "look into the ResourceManager's log"
+	}
+}

@@ -1,0 +1,158 @@
+// Package rm reads a cluster through the ResourceManager's REST services. A
+// Poller finds the active one of several ResourceManagers, asks it within a
+// budget of requests and bytes, and sends what it reads as model.Observations.
+// It holds no cluster state of its own beyond what the next request needs.
+package rm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"heddle/core/model"
+	"heddle/yarnproxy/rest"
+)
+
+// Config configures a Poller. Client and Bases are required; the zero value of
+// each other field means its default.
+type Config struct {
+	// Client fetches. It carries the budget, the credentials and the limits,
+	// and should allow redirects to no other host than those of Bases
+	// (rest.AllowBases). It is the poller's own: what it is used for elsewhere
+	// is charged to the poll that runs then. Share its Budget instead.
+	Client *rest.Client
+	// Bases are the web addresses of the ResourceManagers, as http://host:port.
+	Bases []string
+
+	PollInterval    time.Duration // from the start of one round to that of the next; default 1 s
+	SchedulerEvery  int           // rounds between two readings of the queues; default 30
+	LocalitiesEvery int           // rounds between two readings of the locality counters; default 5
+	FinishedEvery   int           // rounds between two readings of what ended, when nothing was missed; default 5
+	MaxBackoff      time.Duration // longest pause after failed rounds; default 30 s
+
+	Logger hclog.Logger     // default: none
+	Now    func() time.Time // stamps the observations and times the rounds; required
+	Rand   func() float64   // uniform in [0,1), for the jitter of the back-off; default seeded by the clock
+}
+
+// Poller reads one cluster. Make it with New; Run it once.
+type Poller struct {
+	cfg    Config
+	group  *rest.Group // finds the active one; nothing else is asked through it
+	active atomic.Pointer[string]
+	report reporter
+
+	// The rest belongs to Run's goroutine.
+	rounds     int
+	schedulers int // rounds until the queues are read again
+	localities int // rounds until the locality counters are read again
+	cluster    model.ClusterFact
+	queues     []model.Queue
+	deselect   int // index into deselections: how much the ResourceManager can leave out
+	live       map[model.AppID]liveApp
+	ended      ended
+	cursor     model.AppID // the application asked for its details last
+}
+
+// liveApp is what the poller keeps of an application that has not ended.
+type liveApp struct {
+	app     model.App
+	attempt Attempt // whose containers are read; Number 0 when it is not known
+	failing bool    // its details could not be read last time, and that was said
+}
+
+// New builds a poller.
+func New(cfg Config) (*Poller, error) {
+	switch {
+	case cfg.Client == nil:
+		return nil, errors.New("resource manager poller: no client")
+	case cfg.Now == nil:
+		return nil, errors.New("resource manager poller: no clock")
+	}
+	group, err := rest.NewGroupWith(cfg.Client, cfg.Bases, rest.GroupOptions{MinBackoff: -1})
+	if err != nil {
+		return nil, fmt.Errorf("resource manager addresses: %w", err)
+	}
+	cfg.PollInterval = orDefault(cfg.PollInterval, time.Second)
+	cfg.MaxBackoff = max(orDefault(cfg.MaxBackoff, 30*time.Second), cfg.PollInterval)
+	cfg.SchedulerEvery = orDefault(cfg.SchedulerEvery, 30)
+	cfg.LocalitiesEvery = orDefault(cfg.LocalitiesEvery, 5)
+	cfg.FinishedEvery = orDefault(cfg.FinishedEvery, 5)
+	if cfg.Logger == nil {
+		cfg.Logger = hclog.NewNullLogger()
+	}
+	if cfg.Rand == nil {
+		h := fnv.New64a()
+		_, _ = h.Write([]byte(strings.Join(cfg.Bases, ",")))
+		cfg.Rand = rand.New(rand.NewPCG(uint64(cfg.Now().UnixNano()), h.Sum64())).Float64
+	}
+	return &Poller{
+		cfg: cfg, group: group,
+		report: reporter{log: cfg.Logger.Named("rm"), optional: map[string]model.PollResult{}},
+		live:   map[model.AppID]liveApp{},
+		ended:  ended{missing: map[model.AppID]int{}, sent: map[model.AppID]model.Time{}},
+	}, nil
+}
+
+func orDefault[T int | time.Duration](v, otherwise T) T {
+	if v <= 0 {
+		return otherwise
+	}
+	return v
+}
+
+// ActiveBase returns the base URL of the ResourceManager that was active when
+// it was last asked, whose web proxy leads to the ApplicationMasters; "" before
+// any was found. It is safe for concurrent use.
+func (p *Poller) ActiveBase() string {
+	if base := p.active.Load(); base != nil {
+		return *base
+	}
+	return ""
+}
+
+// Run polls until the context ends and returns its error. Each round sends its
+// facts and then one PollFact; sending waits for the receiver.
+func (p *Poller) Run(ctx context.Context, out chan<- model.Observation) error {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-timer.C:
+		}
+		r := &round{Poller: p, out: out, start: p.cfg.Now(), before: p.cfg.Client.Usage()}
+		result, err := r.run(ctx)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err := r.finish(ctx, result, err); err != nil {
+			return err
+		}
+		p.rounds++
+		timer.Reset(p.pause(r.elapsed()))
+	}
+}
+
+// pause returns how long to wait for the next round after one that took a
+// time: what is left of the interval, at least a tenth of it; after failures
+// between half and all of a back-off that doubles.
+func (p *Poller) pause(took time.Duration) time.Duration {
+	if p.report.failures > 0 {
+		d := p.cfg.PollInterval
+		for i := 1; i < p.report.failures && d < p.cfg.MaxBackoff; i++ {
+			d *= 2
+		}
+		d = min(d, p.cfg.MaxBackoff)
+		return d/2 + time.Duration(p.cfg.Rand()*float64(d/2))
+	}
+	return max(p.cfg.PollInterval-took, p.cfg.PollInterval/10)
+}

@@ -1,0 +1,281 @@
+package rm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"time"
+
+	"heddle/core/model"
+	"heddle/yarnproxy/rest"
+)
+
+const (
+	clusterPath    = "/ws/v1/cluster"
+	localitiesPath = "/jmx?qry=Hadoop:service=ResourceManager,name=QueueMetrics,q0=root"
+	liveStates     = "NEW,NEW_SAVING,SUBMITTED,ACCEPTED,RUNNING"
+	acceptJSON     = "application/json"
+)
+
+// round is one poll. Its requests all go to the ResourceManager that was found
+// active at its beginning, so that no round mixes two.
+type round struct {
+	*Poller
+	out    chan<- model.Observation
+	base   string
+	start  time.Time
+	before rest.Usage
+}
+
+// run asks for everything once, the most important first.
+func (r *round) run(ctx context.Context) (model.PollResult, error) {
+	if err := r.discover(ctx); err != nil {
+		return rest.FromError(err), err
+	}
+	var failed error // the first error that does not end the round
+	for _, step := range []func(context.Context) error{r.nodes, r.scheduler, r.readLocalities, r.apps} {
+		switch err := step(ctx); {
+		case err == nil:
+		case fatal(err):
+			return rest.FromError(err), err
+		case failed == nil:
+			failed = err
+		}
+	}
+	all, err := r.details(ctx)
+	switch {
+	case err != nil:
+		return rest.FromError(err), err
+	case failed != nil:
+		return rest.FromError(failed), failed
+	case !all:
+		return model.PollBudget, nil
+	}
+	return model.PollOK, nil
+}
+
+// fatal reports whether an error concerns the ResourceManager rather than one
+// answer of it, so that asking on is of no use.
+func fatal(err error) bool {
+	switch rest.FromError(err) {
+	case model.PollUnreachable, model.PollStandby, model.PollBudget:
+		return true
+	case model.PollDenied:
+		_, auth := errors.AsType[*rest.AuthError](err)
+		return auth
+	default:
+		return false
+	}
+}
+
+// fetch returns an answer of the round's ResourceManager.
+func (r *round) fetch(ctx context.Context, path string) ([]byte, error) {
+	return r.cfg.Client.Get(ctx, r.base+path, acceptJSON)
+}
+
+// invalid wraps the error of a decoder.
+func (r *round) invalid(path string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &rest.InvalidError{URL: r.base + path, Err: err}
+}
+
+// send hands a fact on, waiting for the receiver.
+func (r *round) send(ctx context.Context, fact model.Fact) error {
+	o := model.Observation{Source: model.SourceRM, At: model.Time(r.cfg.Now().UnixMilli()), Fact: fact}
+	select {
+	case r.out <- o:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (r *round) elapsed() time.Duration { return max(r.cfg.Now().Sub(r.start), 0) }
+
+// finish sends the round's PollFact and logs what changed.
+func (r *round) finish(ctx context.Context, result model.PollResult, err error) error {
+	after := r.cfg.Client.Usage()
+	fact := model.PollFact{
+		Result: result, DurationMS: r.elapsed().Milliseconds(),
+		Requests: after.Requests - r.before.Requests,
+		Bytes:    after.Bytes - r.before.Bytes,
+	}
+	if err != nil {
+		fact.Error = err.Error()
+	}
+	r.report.poll(result, err, r.cfg.Now())
+	return r.send(ctx, fact)
+}
+
+// discover finds the active ResourceManager. Each answers the cluster's info
+// for itself, whatever its state (hadoop.md 1.12).
+func (r *round) discover(ctx context.Context) error {
+	const path = clusterPath + "/info"
+	var fact model.ClusterFact
+	err := r.group.Get(ctx, path, acceptJSON, func(base string, body []byte) error {
+		info, err := DecodeInfo(body)
+		if err != nil {
+			return &rest.InvalidError{URL: base + path, Err: err}
+		}
+		if info.HAState != "ACTIVE" && info.HAState != "" {
+			return fmt.Errorf("%s: state %s: %w", base, info.HAState, rest.ErrStandby)
+		}
+		fact, r.base = info, base
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if u, err := url.Parse(r.base); err == nil {
+		fact.Address = u.Host
+	}
+	if before := r.cluster; before.Started != fact.Started || before.Address != fact.Address {
+		if before.Started != 0 {
+			r.report.changed(before, fact)
+		}
+		// It may be another version, with other queues and attempts.
+		r.schedulers, r.localities, r.deselect = 0, 0, 0
+		for id, l := range r.live {
+			l.attempt = Attempt{}
+			r.live[id] = l
+		}
+	}
+	r.cluster = fact
+	base := r.base
+	r.active.Store(&base)
+	return r.send(ctx, fact)
+}
+
+func (r *round) nodes(ctx context.Context) error {
+	const path = clusterPath + "/nodes"
+	body, err := r.fetch(ctx, path)
+	if err != nil {
+		return err
+	}
+	fact, err := DecodeNodes(body)
+	if err != nil {
+		return r.invalid(path, err)
+	}
+	return r.send(ctx, fact)
+}
+
+// scheduler reads the scheduler's type and queues, now and then.
+func (r *round) scheduler(ctx context.Context) error {
+	if r.schedulers--; r.schedulers > 0 {
+		return nil
+	}
+	r.schedulers = r.cfg.SchedulerEvery
+	const path = clusterPath + "/scheduler"
+	body, err := r.fetch(ctx, path)
+	if err != nil {
+		return r.spare("queues", err)
+	}
+	fact := r.cluster
+	if fact.Scheduler, fact.Queues, err = DecodeScheduler(body); err != nil {
+		return r.spare("queues", r.invalid(path, err))
+	}
+	r.queues = fact.Queues
+	if err := r.spare("queues", nil); err != nil {
+		return err
+	}
+	return r.send(ctx, fact)
+}
+
+// readLocalities reads the counters of allocations by locality, now and then.
+func (r *round) readLocalities(ctx context.Context) error {
+	if r.localities--; r.localities > 0 {
+		return nil
+	}
+	r.localities = r.cfg.LocalitiesEvery
+	body, err := r.fetch(ctx, localitiesPath)
+	if err != nil {
+		return r.spare("locality counters", err)
+	}
+	fact := r.cluster
+	fact.Localities, err = DecodeLocalities(body)
+	if err := r.spare("locality counters", r.invalid(localitiesPath, err)); err != nil || fact.Localities == nil {
+		return err
+	}
+	return r.send(ctx, fact)
+}
+
+// spare lets a round go on without something: the error is said once, unless
+// it concerns the ResourceManager as a whole.
+func (r *round) spare(what string, err error) error {
+	if err != nil && fatal(err) {
+		return err
+	}
+	r.report.without(what, err)
+	return nil
+}
+
+// deselections are what to leave out of each application of a list, for
+// versions that know ever fewer of the names (hadoop.md 1.4).
+func deselections() []string {
+	return []string{
+		"&deSelects=resourceRequests,timeouts,appNodeLabelExpression,amNodeLabelExpression,resourceInfo",
+		"&deSelects=resourceRequests",
+		"",
+	}
+}
+
+// list reads applications, without what is large in them and not needed.
+func (r *round) list(ctx context.Context, query string) (model.AppsFact, error) {
+	without := deselections()
+	for {
+		path := clusterPath + "/apps?" + query + without[r.deselect]
+		body, err := r.fetch(ctx, path)
+		status, refused := errors.AsType[*rest.StatusError](err)
+		if refused && status.Status == http.StatusBadRequest && r.deselect < len(without)-1 {
+			r.deselect++
+			r.report.log.Info("this resource manager cannot leave out of its lists what is not needed; asking for more of it",
+				"answer", status.Message, "now", without[r.deselect])
+			continue
+		}
+		if err != nil {
+			return model.AppsFact{}, err
+		}
+		fact, err := DecodeApps(body)
+		for i := range fact.Apps {
+			fact.Apps[i].Queue = fullQueue(fact.Apps[i].Queue, r.queues)
+		}
+		return fact, r.invalid(path, err)
+	}
+}
+
+// apps reads the applications that have not ended, and those that ended lately.
+func (r *round) apps(ctx context.Context) error {
+	fact, err := r.list(ctx, "states="+liveStates)
+	if err != nil {
+		return err
+	}
+	now := make(map[model.AppID]liveApp, len(fact.Apps))
+	for _, app := range fact.Apps {
+		r.ended.saw(app)
+		l := r.live[app.ID]
+		if l.attempt.AMNode != app.AMNode {
+			l.attempt = Attempt{} // the ApplicationMaster was started again
+		}
+		l.app = app
+		now[app.ID] = l
+	}
+	for id := range r.live {
+		if _, ok := now[id]; !ok {
+			r.ended.miss(id)
+		}
+	}
+	r.live = now
+	var failed error
+	if r.ended.due(r.rounds, r.cfg.FinishedEvery) {
+		var old model.AppsFact
+		old, failed = r.list(ctx, r.ended.query())
+		if failed == nil {
+			fact.Apps = append(fact.Apps, r.ended.take(old.Apps)...)
+		}
+	}
+	return errors.Join(r.send(ctx, fact), failed)
+}
