@@ -31,7 +31,11 @@ func TestBlockLocations(t *testing.T) {
 		f.put("/data/empty", 0)
 		f.unknown = []string{unknown}
 		c := client(t, Config{User: "heddle"}, f)
-		want, err := newDecoder().decode(recording(t, "GETFILEBLOCKLOCATIONS-x10.json"))
+		file := "GETFILEBLOCKLOCATIONS-x10.json"
+		if unknown != "" {
+			file = "GET_BLOCK_LOCATIONS-x10.json"
+		}
+		want, err := newDecoder().decode(recording(t, file))
 		if err != nil {
 			t.Fatal(err)
 		}

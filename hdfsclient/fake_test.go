@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -49,6 +50,7 @@ const fakeBlock = 1 << 20 // block size of every fake file
 type fakeNameNode struct {
 	t      testing.TB
 	blocks []map[string]any // BlockLocation elements of the recording
+	old    []map[string]any // locatedBlocks elements of the recording
 	denied []byte
 	info   []byte
 	state  []byte
@@ -81,6 +83,13 @@ func newFake(t testing.TB) *fakeNameNode {
 		t.Fatal(err)
 	}
 	f.blocks = answer.BlockLocations.BlockLocation
+	var older struct {
+		LocatedBlocks struct{ LocatedBlocks []map[string]any }
+	}
+	if err := json.Unmarshal(recording(t, "GET_BLOCK_LOCATIONS-x10.json"), &older); err != nil {
+		t.Fatal(err)
+	}
+	f.old = older.LocatedBlocks.LocatedBlocks
 	return f
 }
 
@@ -229,20 +238,16 @@ func (f *fakeNameNode) list(w http.ResponseWriter, r *http.Request, dir string, 
 func (f *fakeNameNode) locations(op string, from, to int64) []byte {
 	list := []map[string]any{}
 	for i := from; i < to; i++ {
-		b := map[string]any{}
-		for k, v := range f.blocks[int(i)%len(f.blocks)] {
-			b[k] = v
-		}
-		b["offset"], b["length"] = i*fakeBlock, fakeBlock
+		var b map[string]any
 		if op == "GET_BLOCK_LOCATIONS" {
-			var places []map[string]any
-			hosts, _ := b["hosts"].([]any)
-			paths, _ := b["topologyPaths"].([]any)
-			for j := range hosts {
-				p, _ := paths[j].(string)
-				places = append(places, map[string]any{"hostName": hosts[j], "networkLocation": path.Dir(p), "storageID": "x"})
-			}
-			b = map[string]any{"startOffset": i * fakeBlock, "isCorrupt": false, "block": map[string]any{"numBytes": fakeBlock}, "locations": places}
+			b = maps.Clone(f.old[int(i)%len(f.old)])
+			block, _ := b["block"].(map[string]any)
+			block = maps.Clone(block)
+			block["numBytes"] = fakeBlock
+			b["startOffset"], b["block"] = i*fakeBlock, block
+		} else {
+			b = maps.Clone(f.blocks[int(i)%len(f.blocks)])
+			b["offset"], b["length"] = i*fakeBlock, fakeBlock
 		}
 		list = append(list, b)
 	}

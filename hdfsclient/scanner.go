@@ -121,17 +121,17 @@ func (s *scanner) bytes() []byte {
 		return nil
 	}
 	start := s.pos
-	end := bytes.IndexByte(s.data[start:], '"')
-	if end < 0 {
-		s.fail(errShort)
-		return nil
+	for i, c := range s.data[start:] { // names are short: a loop beats bytes.IndexByte
+		switch c {
+		case '"':
+			s.pos = start + i + 1
+			return s.data[start : start+i]
+		case '\\':
+			return s.escaped(start)
+		}
 	}
-	raw := s.data[start : start+end]
-	if bytes.IndexByte(raw, '\\') < 0 {
-		s.pos = start + end + 1
-		return raw
-	}
-	return s.escaped(start)
+	s.fail(errShort)
+	return nil
 }
 
 // escaped finishes bytes for a string that has a backslash in it.
@@ -200,44 +200,51 @@ func (s *scanner) boolean() bool {
 	return false
 }
 
-// skip consumes one value of any type.
+// skip consumes one value of any type. Within an object or an array it only
+// looks for the end, not at the grammar.
 func (s *scanner) skip() {
+	switch s.peek() {
+	case '"':
+		s.bytes()
+		return
+	case '{', '[':
+	default:
+		s.literal()
+		return
+	}
 	depth := 0
-	for s.err == nil {
-		switch s.peek() {
-		case 0:
-			s.fail(errShort)
-			return
+	for i := s.pos; i < len(s.data); i++ {
+		switch s.data[i] {
 		case '{', '[':
 			depth++
-			s.pos++
 		case '}', ']':
-			depth--
-			s.pos++
-		case ',', ':':
-			s.pos++
+			if depth--; depth == 0 {
+				s.pos = i + 1
+				return
+			}
 		case '"':
-			s.bytes()
-		default:
-			s.literal()
-		}
-		if depth <= 0 {
-			return
+			for i++; i < len(s.data) && s.data[i] != '"'; i++ {
+				if s.data[i] == '\\' {
+					i++
+				}
+			}
 		}
 	}
+	s.fail(errShort)
 }
 
 // literal consumes a number, true, false or null.
 func (s *scanner) literal() {
-	start := s.pos
-	for s.pos < len(s.data) {
-		switch s.data[s.pos] {
+	for i := s.pos; i < len(s.data); i++ {
+		switch s.data[i] {
 		case ',', '}', ']', ':', '"', '{', '[', ' ', '\t', '\n', '\r':
-			if s.pos == start {
+			if i == s.pos {
 				s.fail(errors.New("a value was expected"))
+				return
 			}
+			s.pos = i
 			return
 		}
-		s.pos++
 	}
+	s.fail(errShort)
 }
