@@ -1,0 +1,198 @@
+// Package delay implements delay scheduling (Zaharia, Borthakur, Sen Sarma,
+// Elmeleegy, Shenker, Stoica: "Delay Scheduling: A Simple Technique for
+// Achieving Locality and Fairness in Cluster Scheduling", EuroSys 2010) on top
+// of fair order (algorithms.md 2.5.3).
+//
+// Users are served in fair order and a user's jobs by arrival, as package fair
+// does. A job whose best map for the offered node is not node-local lets the
+// offer pass, for so many offers or so long, before it takes a rack-local and
+// later any map. Reduces have no local node and do not wait.
+//
+// What is changed: the paper orders jobs by running tasks, here users are in
+// fair order (the papers that compare with it do the same); mode simple uses D
+// for the step from node to rack and again from rack to any node, where the
+// paper has one step (algorithms.md 2.5.3); and a job whose pending maps name
+// no node or rack at all does not wait, because nothing better can come (YARN
+// asks such tasks at "*").
+//
+// Place costs O(U + J) for the users and jobs it has to look at. It trusts the
+// users' usage and the pending maps by host and rack in the cluster state.
+package delay
+
+import (
+	"math"
+
+	"heddle/core/model"
+	"heddle/core/policy"
+	"heddle/core/state"
+)
+
+// Name is the policy's key in configuration, metrics and recordings.
+const Name = "delay"
+
+// Policy is delay scheduling.
+type Policy struct {
+	params Params
+	w1, w2 model.Duration
+
+	jobs  map[model.AppID]*patience
+	last  model.Time  // of the heartbeat before
+	waits []*patience // of the jobs that heartbeat passed over
+	// ticked tells that the present offer has been counted as a heartbeat: it is one only if a map was weighed
+	// for it, so that nodes without room for any do not stop the clock of jobs that wait.
+	ticked bool
+	maxD   int // skips per level in mode simple, for the nodes at hand
+}
+
+var _ policy.Policy = (*Policy)(nil)
+
+// patience is how long a job has waited for a better offer.
+type patience struct {
+	skips int            // offers passed since the last node-local launch (mode simple)
+	wait  model.Duration // since the last launch (mode two-level)
+	level model.Locality // of the last launch (mode two-level)
+}
+
+// Remembered returns how many jobs the policy keeps state of.
+func (p *Policy) Remembered() int { return len(p.jobs) }
+
+// Place implements policy.Policy.
+func (p *Policy) Place(in *policy.Input) []model.Placement {
+	p.prune(in.View)
+	p.ticked = false
+	n := in.Offer.Node
+	if n == nil || !n.State.Usable() {
+		return nil
+	}
+	p.maxD = p.skips(in.View)
+	for _, u := range in.View.Users() {
+		for _, j := range u.Jobs() {
+			if j.Blacklisted(n.Host) {
+				continue
+			}
+			if j.ReducesDue() && in.Admits(j.Reduce) {
+				return p.place(in, j, j.Reduce, model.ReasonFairShare)
+			}
+			if !in.Admits(j.Map) {
+				continue
+			}
+			if reason := p.launch(in, j); reason != "" {
+				return p.place(in, j, j.Map, reason)
+			}
+		}
+	}
+	return nil
+}
+
+func (p *Policy) place(in *policy.Input, j *state.Job, s *state.Stage, reason model.Reason) []model.Placement {
+	level, _ := in.View.Locality(s, in.Offer.Node)
+	return []model.Placement{{App: j.ID, Stage: s.Kind, Task: model.AnyTask, Node: in.Offer.Node.ID, Locality: level, Reason: reason}}
+}
+
+// launch decides whether the job takes its best map for the offered node, and
+// returns why; "" is to let the offer pass.
+func (p *Policy) launch(in *policy.Input, j *state.Job) model.Reason {
+	p.tick(in.View.Now())
+	level, _ := in.View.Locality(j.Map, in.Offer.Node)
+	w := p.jobs[j.ID]
+	if w == nil {
+		w = &patience{}
+		p.jobs[j.ID] = w
+	}
+	if !p.take(w, level) {
+		if level == model.OffSwitch && !hasPlace(in.View, j.Map) {
+			return model.ReasonFairShare
+		}
+		w.skips++
+		p.waits = append(p.waits, w)
+		return ""
+	}
+	switch level {
+	case model.NodeLocal:
+		return model.ReasonDelayNodeLocal
+	case model.RackLocal:
+		return model.ReasonDelayRackLocal
+	case model.OffSwitch:
+	}
+	return model.ReasonDelayExpired
+}
+
+// take decides by the mode, and takes note of what is launched.
+func (p *Policy) take(w *patience, level model.Locality) bool {
+	if p.params.Mode == TwoLevel {
+		return p.twoLevel(w, level)
+	}
+	return p.simple(w, level)
+}
+
+// simple is the paper's Algorithm 2 with a rack level: a node-local launch
+// resets the count, any other leaves it, so that a job that has waited goes on
+// launching until locality comes back.
+func (p *Policy) simple(w *patience, level model.Locality) bool {
+	if level == model.NodeLocal {
+		w.skips = 0
+		return true
+	}
+	return w.skips >= p.maxD*int(level)
+}
+
+// twoLevel is the form of the Hadoop Fair Scheduler (the paper's Algorithm 3).
+func (p *Policy) twoLevel(w *patience, level model.Locality) bool {
+	switch {
+	case level == model.NodeLocal:
+	case level == model.RackLocal && (w.level >= model.RackLocal || w.wait >= p.w1):
+	case w.level == model.OffSwitch, w.level == model.RackLocal && w.wait >= p.w2, w.wait >= p.w1+p.w2:
+	default:
+		return false
+	}
+	w.wait, w.level = 0, level
+	return true
+}
+
+// tick adds the time since the heartbeat before to the wait of every job that
+// was passed over by it. A clock that was set back adds nothing.
+func (p *Policy) tick(now model.Time) {
+	if p.ticked {
+		return
+	}
+	p.ticked = true
+	dt := max(now.Sub(p.last), 0)
+	for i, w := range p.waits {
+		w.wait += dt
+		p.waits[i] = nil
+	}
+	p.waits = p.waits[:0]
+	p.last = now
+}
+
+// skips returns D.
+func (p *Policy) skips(v state.View) int {
+	if p.params.D != Auto {
+		return p.params.D
+	}
+	return int(math.Ceil(SkipsFor(len(v.Nodes()), Replicas, Locality, Tasks)))
+}
+
+// hasPlace reports whether any pending task of the stage would be local on any
+// rack.
+func hasPlace(v state.View, s *state.Stage) bool {
+	for i := range v.Racks() {
+		if s.PendingIn(i) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// prune forgets jobs that left. With as many entries as live jobs or fewer the
+// state does not outgrow the cluster.
+func (p *Policy) prune(v state.View) {
+	if len(p.jobs) <= len(v.Jobs()) {
+		return
+	}
+	for id := range p.jobs { // order-free: each entry is judged on its own
+		if j := v.Job(id); j == nil || j.State.Final() {
+			delete(p.jobs, id)
+		}
+	}
+}

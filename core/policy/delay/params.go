@@ -1,0 +1,106 @@
+package delay
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+
+	"heddle/core/model"
+	"heddle/core/policy"
+)
+
+// Mode is one of the two forms of delay scheduling.
+type Mode string
+
+// The two forms (algorithms.md 2.5.3).
+const (
+	Simple   Mode = "simple"    // a job is passed over D times per level
+	TwoLevel Mode = "two-level" // a job waits W1 for its node and W2 more for its rack (the Hadoop Fair Scheduler's form)
+)
+
+// Auto lets the policy derive D from the number of nodes by SkipsFor.
+const Auto = -1
+
+// Params are the policy's own settings.
+type Params struct {
+	Mode Mode `json:"mode"`
+	// D is how often a job is passed over in mode simple before its rack will do, and again before any node
+	// will; 0 does not wait, Auto (-1) is SkipsFor of the nodes at hand.
+	D int `json:"d"`
+	// W1S and W2S are the waits of mode two-level in seconds.
+	W1S float64 `json:"w1_s"`
+	W2S float64 `json:"w2_s"`
+}
+
+// DefaultParams returns appendix C's values: two-level with 5 s and 5 s.
+func DefaultParams() Params {
+	return Params{Mode: TwoLevel, D: Auto, W1S: 5, W2S: 5}
+}
+
+// maxWait bounds a wait in seconds, maxSkips the skips per level.
+const (
+	maxWait  = 24 * 60 * 60
+	maxSkips = 1_000_000
+)
+
+// Validate reports every setting that is out of range.
+func (p Params) Validate() error {
+	var errs []error
+	if p.Mode != Simple && p.Mode != TwoLevel {
+		errs = append(errs, fmt.Errorf("mode: want %s or %s, is %q", Simple, TwoLevel, p.Mode))
+	}
+	if p.D < Auto || p.D > maxSkips {
+		errs = append(errs, fmt.Errorf("d: must be between 0 and %d, or -1 for automatic, is %d", maxSkips, p.D))
+	}
+	if !(p.W1S >= 0 && p.W1S <= maxWait) {
+		errs = append(errs, fmt.Errorf("w1_s: must be between 0 and %d, is %g", maxWait, p.W1S))
+	}
+	if !(p.W2S >= 0 && p.W2S <= maxWait) {
+		errs = append(errs, fmt.Errorf("w2_s: must be between 0 and %d, is %g", maxWait, p.W2S))
+	}
+	return errors.Join(errs...)
+}
+
+// The values for which EuroSys'10 quotes its formula.
+const (
+	Replicas = 3
+	Locality = 0.95
+	Tasks    = 20
+)
+
+// SkipsFor returns the least D for which a job of the given number of tasks
+// reaches the given fraction of node-local tasks on nodes machines with
+// replicas copies of each block:
+//
+//	D >= -(M/R) ln((1-l) N / (1 + (1-l) N))
+//
+// (Zaharia et al., EuroSys 2010, §4.1). For 3 copies, 95 % and 20 tasks it is
+// 0.23 per node. It is +Inf for a locality of 1 and 0 without nodes.
+func SkipsFor(nodes, replicas int, locality float64, tasks int) float64 {
+	if nodes <= 0 || replicas <= 0 || tasks <= 0 {
+		return 0
+	}
+	missed := (1 - locality) * float64(tasks)
+	return -float64(nodes) / float64(replicas) * math.Log(missed/(1+missed))
+}
+
+// New builds the policy from its section of the configuration.
+func New(raw json.RawMessage) (policy.Policy, error) {
+	p := DefaultParams()
+	if err := policy.Decode(raw, &p); err != nil {
+		return nil, err
+	}
+	return NewWith(p)
+}
+
+// NewWith builds the policy from parameters.
+func NewWith(p Params) (*Policy, error) {
+	if err := p.Validate(); err != nil {
+		return nil, err
+	}
+	return &Policy{
+		params: p, jobs: map[model.AppID]*patience{},
+		w1: model.Duration(p.W1S * float64(model.Second)), w2: model.Duration(p.W2S * float64(model.Second)),
+	}, nil
+}

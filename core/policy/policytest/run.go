@@ -1,0 +1,563 @@
+package policytest
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"reflect" //nolint:depguard // the suite looks into a policy's memory; it is imported by tests only
+	"testing" //nolint:depguard // the suite is imported by tests only
+
+	"pgregory.net/rapid" //nolint:depguard // the suite is imported by tests only
+
+	"heddle/core/engine" //nolint:depguard // no proposal of a built-in policy may be rejected; the suite is imported by tests only
+	"heddle/core/model"
+	"heddle/core/policy"
+	"heddle/core/state"
+)
+
+// Run holds every policy of a registry to the suite, at its default parameters.
+func Run(t *testing.T, registry policy.Registry) {
+	t.Helper()
+	for _, e := range registry {
+		t.Run(e.Name, func(t *testing.T) {
+			t.Parallel()
+			Conform(t, e)
+		})
+	}
+}
+
+// Conform holds one policy to the suite.
+func Conform(t *testing.T, e policy.Entry) {
+	t.Helper()
+	for _, p := range properties() {
+		t.Run(p.name, func(t *testing.T) {
+			t.Parallel()
+			rapid.Check(t, func(rt *rapid.T) {
+				if err := p.check(e, drawing(rt)); err != nil {
+					rt.Fatal(err)
+				}
+			})
+		})
+	}
+}
+
+// Check draws one cluster after the other from a seeded source and returns the
+// first breach of the suite. It is what the suite's own tests use.
+func Check(e policy.Entry, seed uint64, clusters int) error {
+	for _, p := range properties() {
+		r := rand.New(rand.NewPCG(seed, 0))
+		for range clusters {
+			if err := p.check(e, func(lo, hi int) int { return lo + r.IntN(hi-lo+1) }); err != nil {
+				return fmt.Errorf("%s: %w", p.name, err)
+			}
+		}
+	}
+	return nil
+}
+
+type property struct {
+	name  string
+	check func(policy.Entry, Draw) error
+}
+
+func properties() []property {
+	return []property{
+		{"placements are possible", placementsPossible},
+		{"the input is unchanged", inputUnchanged},
+		{"a fresh instance answers the same", answersRepeat},
+		{"renamed nodes rename the answer", answersFollowNames},
+		{"an idle node never lowers what is placed", idleNodeHelps},
+		{"state shrinks when jobs leave", stateShrinks},
+		{"plans are valid", plansValid},
+		{"the engine rejects nothing", engineAgrees},
+	}
+}
+
+func drawing(t *rapid.T) Draw {
+	return func(lo, hi int) int { return rapid.IntRange(lo, hi).Draw(t, "n") }
+}
+
+// must builds the policy at its defaults; a registered policy that cannot be
+// built breaks the registry itself.
+func must(e policy.Entry) (policy.Policy, error) {
+	p, err := e.New(nil)
+	if err != nil {
+		return nil, fmt.Errorf("build at the defaults: %w", err)
+	}
+	return p, nil
+}
+
+// session offers nodes to a policy one after the other and supposes each
+// placement carried out, as a round of the engine does.
+type session struct {
+	cluster *state.Cluster
+	policy  policy.Policy
+	in      policy.Input
+	now     model.Time
+}
+
+func newSession(e policy.Entry, s Scene) (*session, error) {
+	p, err := must(e)
+	if err != nil {
+		return nil, err
+	}
+	c := s.Cluster()
+	return &session{cluster: c, policy: p, now: Epoch, in: policy.Input{View: c.View(), Rand: rand.New(rand.NewPCG(1, 0))}}, nil
+}
+
+// offer asks the policy about a node some time after the last offer.
+func (s *session) offer(node model.NodeID, kinds model.Stage, after model.Duration) []model.Placement {
+	s.now = s.now.Add(after)
+	s.cluster.Advance(s.now)
+	s.in.Offer = policy.Offer{Node: s.in.View.Node(node), Kinds: kinds}
+	return s.policy.Place(&s.in)
+}
+
+// step is one drawn offer.
+type step struct {
+	node  model.NodeID
+	kinds model.Stage
+	after model.Duration
+}
+
+func steps(s Scene, draw Draw) []step {
+	out := make([]step, draw(1, 12))
+	for i := range out {
+		out[i] = step{
+			node:  s.Nodes[draw(0, len(s.Nodes)-1)].ID,
+			kinds: []model.Stage{"", "", model.StageMap, model.StageReduce}[draw(0, 3)],
+			after: model.Duration(draw(0, 4)) * 2 * model.Second,
+		}
+	}
+	return out
+}
+
+// placementsPossible: no over-commitment, no invented job, ask or node, and a
+// true locality label.
+func placementsPossible(e policy.Entry, draw Draw) error {
+	scene := Generate(draw, DefaultShape())
+	s, err := newSession(e, scene)
+	if err != nil {
+		return err
+	}
+	for _, st := range steps(scene, draw) {
+		fresh := s.cluster.Mark() == 0
+		for _, p := range s.offer(st.node, st.kinds, st.after) {
+			if err := possible(s, st, &p); err != nil {
+				return fmt.Errorf("placement %+v: %w", p, err)
+			}
+			if err := labelled(scene, &p); fresh && err != nil {
+				return fmt.Errorf("placement %+v: %w", p, err)
+			}
+			s.cluster.Assume(p)
+			if free := s.in.View.Node(p.Node).Free; free.MemoryMiB < 0 {
+				return fmt.Errorf("placement %+v: leaves %+v free", p, free)
+			}
+		}
+	}
+	return nil
+}
+
+func possible(s *session, st step, p *model.Placement) error {
+	j := s.in.View.Job(p.App)
+	if j == nil || j.State.Final() {
+		return fmt.Errorf("no such job")
+	}
+	stage := j.Stage(p.Stage)
+	n := s.in.View.Node(p.Node)
+	switch {
+	case stage == nil || stage.Pending <= 0:
+		return fmt.Errorf("no such ask")
+	case st.kinds != "" && st.kinds != p.Stage:
+		return fmt.Errorf("the offer is for a %s", st.kinds)
+	case p.Node != st.node || n == nil || !n.State.Usable():
+		return fmt.Errorf("not the offered node, or not usable")
+	case j.Blacklisted(n.Host):
+		return fmt.Errorf("the job refuses the node")
+	case !s.in.View.Fits(stage, n.Free):
+		return fmt.Errorf("does not fit into %+v", n.Free)
+	}
+	return nil
+}
+
+// labelled compares the label with the scene itself, which only the first
+// placement of a session can be: later ones are made on what is left.
+func labelled(scene Scene, p *model.Placement) error {
+	want := model.OffSwitch
+	for i := range scene.Apps {
+		for k := range scene.Nodes {
+			if a, n := &scene.Apps[i], &scene.Nodes[k]; a.ID == p.App && n.ID == p.Node && p.Stage == model.StageMap {
+				want, _ = scene.Locality(a, n)
+			}
+		}
+	}
+	if p.Locality != want {
+		return fmt.Errorf("is %s by the scene", want)
+	}
+	return nil
+}
+
+// inputUnchanged: a policy changes nothing it is shown.
+func inputUnchanged(e policy.Entry, draw Draw) error {
+	scene := Generate(draw, DefaultShape())
+	s, err := newSession(e, scene)
+	if err != nil {
+		return err
+	}
+	for _, st := range steps(scene, draw) {
+		s.cluster.Advance(s.now.Add(st.after))
+		before := Fingerprint(s.cluster)
+		placed := s.offer(st.node, st.kinds, st.after)
+		if after := Fingerprint(s.cluster); after != before {
+			return fmt.Errorf("Place changed the cluster\nfrom %s\nto   %s", before, after)
+		}
+		if planner, ok := s.policy.(policy.Planner); ok {
+			s.in.Jobs = s.in.View.Jobs()
+			planner.Plan(&s.in)
+			if after := Fingerprint(s.cluster); after != before {
+				return fmt.Errorf("Plan changed the cluster\nfrom %s\nto   %s", before, after)
+			}
+		}
+		for _, p := range placed {
+			s.cluster.Assume(p)
+		}
+	}
+	return nil
+}
+
+// Fingerprint renders everything a policy can reach through a view, and the
+// snapshot without its sequence number.
+func Fingerprint(c *state.Cluster) string {
+	type stage struct {
+		Stage  *state.Stage
+		OnHost []int
+		InRack []int
+		Launch []int
+	}
+	type job struct {
+		Job     model.App
+		Owner   model.UserID
+		Heavy   bool
+		Ratio   float64
+		Input   *state.Input
+		Output  state.MapOutput
+		Refuses []string
+		Stages  []stage
+	}
+	type node struct {
+		Node model.Node
+		Free model.Resource
+		Rack int
+	}
+	v := c.View()
+	snap := *c.Snapshot()
+	snap.Seq = 0
+	var nodes []node
+	for _, n := range v.Nodes() {
+		nodes = append(nodes, node{n.Node, n.Free, n.Rack.Index})
+	}
+	var jobs []job
+	for _, j := range v.Jobs() {
+		k := job{Job: j.App, Owner: j.Owner.ID, Heavy: j.Heavy, Ratio: j.Ratio, Input: j.Input, Output: j.Output, Refuses: j.Blacklist}
+		for _, s := range []*state.Stage{j.Map, j.Reduce} {
+			st := stage{Stage: s, Launch: s.LaunchedByRack()}
+			for _, n := range v.Nodes() {
+				st.OnHost = append(st.OnHost, s.PendingOn(n.Host))
+			}
+			for r := range v.Racks() {
+				st.InRack = append(st.InRack, s.PendingIn(r))
+			}
+			k.Stages = append(k.Stages, st)
+		}
+		jobs = append(jobs, k)
+	}
+	var users []any
+	for _, u := range v.Users() {
+		var ids []model.AppID
+		for _, j := range u.Jobs() {
+			ids = append(ids, j.ID)
+		}
+		users = append(users, []any{u.ID, u.Usage, ids})
+	}
+	out, err := json.Marshal([]any{snap, nodes, jobs, users})
+	if err != nil {
+		return "not encodable: " + err.Error()
+	}
+	return string(out)
+}
+
+// answersRepeat: the answers are a function of parameters and inputs.
+func answersRepeat(e policy.Entry, draw Draw) error {
+	scene := Generate(draw, DefaultShape())
+	plan := steps(scene, draw)
+	first, err := answers(e, scene, plan)
+	if err != nil {
+		return err
+	}
+	for range 2 {
+		again, err := answers(e, scene, plan)
+		if err != nil {
+			return err
+		}
+		if first != again {
+			return fmt.Errorf("two instances differ\nfirst  %s\nsecond %s", first, again)
+		}
+	}
+	return nil
+}
+
+// answersFollowNames: nothing but the order of node names matters.
+func answersFollowNames(e policy.Entry, draw Draw) error {
+	scene := Generate(draw, DefaultShape())
+	plan := steps(scene, draw)
+	want, err := answersRenamed(e, scene, plan, Relabel)
+	if err != nil {
+		return err
+	}
+	for i := range plan {
+		plan[i].node = model.NodeID(Relabel(string(plan[i].node)))
+	}
+	got, err := answers(e, scene.Relabelled(), plan)
+	if err != nil {
+		return err
+	}
+	if got != want {
+		return fmt.Errorf("renamed nodes change the answer\nfrom %s\nto   %s", want, got)
+	}
+	return nil
+}
+
+func answers(e policy.Entry, scene Scene, plan []step) (string, error) {
+	return answersRenamed(e, scene, plan, func(s string) string { return s })
+}
+
+// answersRenamed renders every placement and plan of a session.
+func answersRenamed(e policy.Entry, scene Scene, plan []step, rename func(string) string) (string, error) {
+	s, err := newSession(e, scene)
+	if err != nil {
+		return "", err
+	}
+	var all []any
+	for _, st := range plan {
+		for _, p := range s.offer(st.node, st.kinds, st.after) {
+			s.cluster.Assume(p)
+			p.Node = model.NodeID(rename(string(p.Node)))
+			all = append(all, p)
+		}
+		if planner, ok := s.policy.(policy.Planner); ok {
+			s.in.Jobs = s.in.View.Jobs()
+			all = append(all, planner.Plan(&s.in))
+		}
+	}
+	out, err := json.Marshal(all)
+	return string(out), err
+}
+
+// idleNodeHelps: with one more idle node at least as many tasks find a place,
+// once every wait is over. All tasks are of one size here: with several, which
+// of them are started first decides how many fit.
+func idleNodeHelps(e policy.Entry, draw Draw) error {
+	shape := DefaultShape()
+	shape.Uniform = true
+	scene := Generate(draw, shape)
+	without, err := drain(e, scene)
+	if err != nil {
+		return err
+	}
+	rack := scene.Nodes[draw(0, len(scene.Nodes)-1)].Rack
+	with, err := drain(e, scene.WithNode(rack, model.Resource{MemoryMiB: 1024 * int64(draw(1, 4)), VCores: 4}))
+	if err != nil {
+		return err
+	}
+	if with < without {
+		return fmt.Errorf("%d tasks find a place, one node more and %d do", without, with)
+	}
+	return nil
+}
+
+// The budget of drain: no default wait is longer than patient passes of a
+// second, and no scene has room for busy placements.
+const (
+	patient = 40
+	busy    = 10_000
+)
+
+// drain offers every node in turn, a second a pass, until nothing has been
+// placed for a while, and returns how many tasks were. Needing more passes than
+// the budget is an error: every pass but the patient ones places something.
+func drain(e policy.Entry, scene Scene) (int, error) {
+	s, err := newSession(e, scene)
+	if err != nil {
+		return 0, err
+	}
+	placed, idle := 0, 0
+	for pass := 0; idle < patient; pass++ {
+		if pass > busy {
+			return 0, fmt.Errorf("still placing after %d passes", pass)
+		}
+		before := placed
+		s.now = s.now.Add(model.Second)
+		for i := range scene.Nodes {
+			for _, p := range s.offer(scene.Nodes[i].ID, "", 0) {
+				s.cluster.Assume(p)
+				placed++
+			}
+		}
+		idle++
+		if placed > before {
+			idle = 0
+		}
+	}
+	return placed, nil
+}
+
+// stateShrinks: what a policy keeps of jobs that left goes with them.
+func stateShrinks(e policy.Entry, draw Draw) error {
+	scene := Generate(draw, DefaultShape())
+	s, err := newSession(e, scene)
+	if err != nil {
+		return err
+	}
+	for _, st := range steps(scene, draw) {
+		s.offer(st.node, st.kinds, st.after)
+		if planner, ok := s.policy.(policy.Planner); ok {
+			s.in.Jobs = s.in.View.Jobs()
+			planner.Plan(&s.in)
+		}
+	}
+	s.cluster.Apply(model.Observation{Source: model.SourceRM, At: s.now, Fact: model.AppsFact{}})
+	s.offer(scene.Nodes[0].ID, "", model.Second)
+	if n := entries(reflect.ValueOf(s.policy), 0); n > 0 {
+		return fmt.Errorf("keeps %d map entries when every job has left", n)
+	}
+	return nil
+}
+
+// deepest bounds how far entries looks into a policy.
+const deepest = 8
+
+// entries counts the map entries reachable from a value.
+func entries(v reflect.Value, depth int) int {
+	if depth > deepest {
+		return 0
+	}
+	n := 0
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Interface:
+		if !v.IsNil() {
+			n = entries(v.Elem(), depth+1)
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			n += entries(v.Field(i), depth+1)
+		}
+	case reflect.Map:
+		n = v.Len()
+	default:
+	}
+	return n
+}
+
+// plansValid: known racks, counts within the stage that sum to it or to
+// nothing, shares that sum to one, ranks from 1 up that order jobs, and holds
+// that end.
+func plansValid(e policy.Entry, draw Draw) error {
+	scene := Generate(draw, DefaultShape())
+	s, err := newSession(e, scene)
+	if err != nil {
+		return err
+	}
+	planner, ok := s.policy.(policy.Planner)
+	if !ok {
+		return nil
+	}
+	for range draw(1, 4) {
+		s.now = s.now.Add(model.Duration(draw(0, 90)) * model.Second)
+		s.cluster.Advance(s.now)
+		s.in.Jobs = s.in.View.Jobs()
+		plans := planner.Plan(&s.in)
+		seen := map[string]bool{}
+		for i := range plans {
+			p := &plans[i]
+			key := string(p.App) + string(p.Stage)
+			if seen[key] {
+				return fmt.Errorf("two plans for %s of %s", p.Stage, p.App)
+			}
+			seen[key] = true
+			if err := validPlan(s, p); err != nil {
+				return fmt.Errorf("plan %+v: %w", *p, err)
+			}
+		}
+	}
+	return nil
+}
+
+// longestHold is the engine's own limit.
+func longestHold() model.Duration { return engine.DefaultOptions("").MaxHold }
+
+func validPlan(s *session, p *model.Plan) error {
+	v := s.in.View
+	j := v.Job(p.App)
+	if j == nil || j.Stage(p.Stage) == nil {
+		return fmt.Errorf("no such stage")
+	}
+	if p.Rank < 1 || p.Rank > len(v.Jobs()) {
+		return fmt.Errorf("rank is not one of %d jobs", len(v.Jobs()))
+	}
+	if p.Hold && (p.Until <= v.Now() || p.Until.Sub(v.Now()) > longestHold()) {
+		return fmt.Errorf("the hold does not end between %d and %d", v.Now(), v.Now().Add(longestHold()))
+	}
+	tasks, share := 0, 0.0
+	for i, t := range p.Racks {
+		rack := v.RackOf(t.Rack)
+		switch {
+		case rack == nil || rack.Total.MemoryMiB == 0:
+			return fmt.Errorf("rack %s has no nodes", t.Rack)
+		case t.Count < 0:
+			return fmt.Errorf("a count below zero")
+		case i > 0 && t.Count > p.Racks[i-1].Count:
+			return fmt.Errorf("racks are not by falling count")
+		}
+		tasks += t.Count
+		share += t.Share
+	}
+	if len(p.Racks) == 0 {
+		return nil
+	}
+	if want := j.Stage(p.Stage).Total; tasks != want {
+		return fmt.Errorf("counts sum to %d, want %d", tasks, want)
+	}
+	if share > 1+1e-9 || math.IsNaN(share) {
+		return fmt.Errorf("shares sum to %g", share)
+	}
+	return nil
+}
+
+// engineAgrees: the engine's verification drops nothing.
+func engineAgrees(e policy.Entry, draw Draw) error {
+	scene := Generate(draw, DefaultShape())
+	p, err := must(e)
+	if err != nil {
+		return err
+	}
+	c := scene.Cluster()
+	opts := engine.DefaultOptions(e.Name)
+	opts.Recover, opts.MaxAge = false, 0
+	eng := engine.New(opts, p, c)
+	now := Epoch
+	for _, st := range steps(scene, draw) {
+		now = now.Add(st.after)
+		c.Advance(now)
+		if _, err := eng.Round(policy.Offer{Node: c.View().Node(st.node), Kinds: st.kinds}); err != nil {
+			return err
+		}
+		if _, err := eng.Plan(now); err != nil {
+			return err
+		}
+	}
+	if rejected := c.Snapshot().Counts.RejectedByRule; len(rejected) > 0 {
+		return fmt.Errorf("the engine rejected %v", rejected)
+	}
+	return nil
+}

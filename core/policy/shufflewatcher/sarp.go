@@ -1,0 +1,105 @@
+package shufflewatcher
+
+import (
+	"heddle/core/model"
+	"heddle/core/shuffle"
+	"heddle/core/state"
+)
+
+// reduceChoice is what SARP chose for one job: PreferredReducesPerRack.
+type reduceChoice struct {
+	reason model.Reason
+	counts []int     // reduces wanted by rack number; sums to the job's reduces, empty when nothing is known
+	share  []float64 // before rounding; sums to 1
+	final  bool      // computed when the reduces were enabled, which the paper does once
+	from   sarpFacts
+}
+
+// sarpFacts is everything a choice depends on.
+type sarpFacts struct {
+	reduces  int
+	maps     int // completed
+	reported model.Bytes
+	output   model.Bytes
+	choice   int // version of SAMP's choice
+	epoch    int
+}
+
+// targets returns SARP's choice for a job (Fig. 6): in proportion to the map
+// output by rack once more than MapCompletion of the maps are complete, else
+// SAMP's tentative counts.
+//
+// The paper computes it when the reduces are first enabled and not again
+// (§3.3); so does SARPRefresh=false. A service that plans ahead would then keep
+// the tentative counts of its first look for ever, so by default the choice
+// follows the map output (algorithms.md 2.1.4).
+func (p *Policy) targets(v state.View, j *state.Job, enabled bool) *reduceChoice {
+	m := p.mapChoice(v, j)
+	c := &p.of(j).reduces
+	now := sarpFacts{
+		reduces: tasksOf(j.Reduce), maps: j.Map.Completed, reported: j.Output.Reported, output: j.Output.Total,
+		choice: m.version, epoch: p.epoch,
+	}
+	if c.final {
+		now.maps, now.reported, now.output, now.choice = c.from.maps, c.from.reported, c.from.output, c.from.choice
+	}
+	if c.from != now || c.reason == "" {
+		c.from = now
+		p.place(v, j, m, c)
+	}
+	c.final = c.final || (enabled && !p.params.SARPRefresh)
+	return c
+}
+
+// place computes the counts: fractions become integers by largest remainder
+// (algorithms.md 2.1.1c). A rack that has no running node gets none, whatever
+// it stores: it could not start them.
+func (p *Policy) place(v state.View, j *state.Job, m *mapChoice, c *reduceChoice) {
+	c.share = resized(c.share, len(v.Racks()))
+	c.reason = model.ReasonMapOutput
+	sum := 0.0
+	if j.Map.Fraction() > p.params.MapCompletion { // strictly more (Fig. 6 line 1)
+		sum = p.weigh(c.share, func(r int) float64 {
+			if r < len(j.Output.ByRack) {
+				return float64(j.Output.ByRack[r])
+			}
+			return 0
+		})
+	}
+	if sum <= 0 { // too few maps, or no output known of them (algorithms.md 2.1.4)
+		c.reason = model.ReasonTentative
+		if m.share == nil {
+			c.reason = model.ReasonNoInput
+		}
+		w := tentative(v, m)
+		sum = p.weigh(c.share, func(r int) float64 { return w[r] })
+	}
+	if sum <= 0 {
+		c.counts = c.counts[:0]
+		return
+	}
+	for r := range c.share {
+		c.share[r] /= sum
+	}
+	c.counts = shuffle.Apportion(c.share, c.from.reduces)
+}
+
+// weigh sets the weight of every rack that runs nodes and returns their sum.
+func (p *Policy) weigh(share []float64, of func(rack int) float64) float64 {
+	sum := 0.0
+	for r := range share {
+		share[r] = 0
+		if p.running[r] {
+			share[r] = of(r)
+			sum += share[r]
+		}
+	}
+	return sum
+}
+
+// unmet reports whether fewer reduces of the job run or ran on the rack than it
+// prefers there (Fig. 3 lines 8 and 13).
+func (p *Policy) unmet(v state.View, j *state.Job, rack int) bool {
+	c := p.targets(v, j, true)
+	return rack < len(c.counts) && j.Reduce.Launched(rack) < c.counts[rack]
+}
