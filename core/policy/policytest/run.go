@@ -108,8 +108,16 @@ func newSession(e policy.Entry, s Scene) (*session, error) {
 
 // offer asks the policy about a node some time after the last offer.
 func (s *session) offer(node model.NodeID, kinds model.Stage, after model.Duration) []model.Placement {
+	s.pass(after)
+	return s.ask(node, kinds)
+}
+
+func (s *session) pass(after model.Duration) {
 	s.now = s.now.Add(after)
 	s.cluster.Advance(s.now)
+}
+
+func (s *session) ask(node model.NodeID, kinds model.Stage) []model.Placement {
 	s.in.Offer = policy.Offer{Node: s.in.View.Node(node), Kinds: kinds}
 	return s.policy.Place(&s.in)
 }
@@ -206,17 +214,17 @@ func inputUnchanged(e policy.Entry, draw Draw) error {
 		return err
 	}
 	for _, st := range steps(scene, draw) {
-		s.cluster.Advance(s.now.Add(st.after))
+		s.pass(st.after)
 		before := Fingerprint(s.cluster)
-		placed := s.offer(st.node, st.kinds, st.after)
+		placed := s.ask(st.node, st.kinds)
 		if after := Fingerprint(s.cluster); after != before {
-			return fmt.Errorf("Place changed the cluster\nfrom %s\nto   %s", before, after)
+			return fmt.Errorf("Place changed the cluster: %s", difference(before, after))
 		}
 		if planner, ok := s.policy.(policy.Planner); ok {
 			s.in.Jobs = s.in.View.Jobs()
 			planner.Plan(&s.in)
 			if after := Fingerprint(s.cluster); after != before {
-				return fmt.Errorf("Plan changed the cluster\nfrom %s\nto   %s", before, after)
+				return fmt.Errorf("Plan changed the cluster: %s", difference(before, after))
 			}
 		}
 		for _, p := range placed {
@@ -287,6 +295,19 @@ func Fingerprint(c *state.Cluster) string {
 	return string(out)
 }
 
+// around is how much of two texts difference shows on either side.
+const around = 60
+
+// difference shows where two texts part.
+func difference(a, b string) string {
+	i := 0
+	for i < len(a) && i < len(b) && a[i] == b[i] {
+		i++
+	}
+	from := max(i-around, 0)
+	return fmt.Sprintf("…%s… became …%s…", a[from:min(i+around, len(a))], b[from:min(i+around, len(b))])
+}
+
 // answersRepeat: the answers are a function of parameters and inputs.
 func answersRepeat(e policy.Entry, draw Draw) error {
 	scene := Generate(draw, DefaultShape())
@@ -301,7 +322,7 @@ func answersRepeat(e policy.Entry, draw Draw) error {
 			return err
 		}
 		if first != again {
-			return fmt.Errorf("two instances differ\nfirst  %s\nsecond %s", first, again)
+			return fmt.Errorf("two instances differ: %s", difference(first, again))
 		}
 	}
 	return nil
@@ -323,7 +344,7 @@ func answersFollowNames(e policy.Entry, draw Draw) error {
 		return err
 	}
 	if got != want {
-		return fmt.Errorf("renamed nodes change the answer\nfrom %s\nto   %s", want, got)
+		return fmt.Errorf("renamed nodes change the answer: %s", difference(want, got))
 	}
 	return nil
 }
