@@ -54,7 +54,9 @@ func (h *Hadoop) discover(path string, c *Config) (finding, bool, error) {
 	case "hdfs.service_principal":
 		return h.plain("dfs.namenode.kerberos.principal")
 	case "security.authentication":
-		return h.plain("hadoop.security.authentication")
+		f, ok, err := h.plain("hadoop.security.authentication")
+		f.text = strings.ToLower(f.text) // Hadoop reads it in any case
+		return f, ok, err
 	case "topology.table":
 		return h.topologyTable()
 	case "uplinks.shuffle_jmx.datanode_http_port":
@@ -80,7 +82,7 @@ func (h *Hadoop) https(policyKey string) (bool, Property, error) {
 	if err != nil || !ok {
 		return false, p, err
 	}
-	switch p.Value {
+	switch strings.ToUpper(p.Value) {
 	case "HTTP_ONLY", "HTTP_AND_HTTPS":
 		return false, p, nil
 	case httpsOnly:
@@ -100,7 +102,7 @@ func (h *Hadoop) resourceManagers() (finding, bool, error) {
 	if err != nil {
 		return finding{}, false, err
 	}
-	if enabled.Value != "true" {
+	if !strings.EqualFold(enabled.Value, "true") {
 		return h.resourceManager("")
 	}
 	ids, ok, err := h.Lookup("yarn.resourcemanager.ha.rm-ids")
@@ -339,9 +341,9 @@ func (h *Hadoop) topologyTable() (finding, bool, error) {
 	if err != nil || !ok {
 		return finding{}, false, err
 	}
-	if info, err := os.Stat(f.text); err != nil || info.IsDir() {
+	if _, missing := os.Stat(f.text); missing != nil {
 		h.notices = append(h.notices, fmt.Sprintf("%s:%d: Hadoop's topology table %s is not on this machine; racks are taken as Hadoop reports them", f.at.File, f.at.Line, f.text))
-		return finding{}, false, nil
+		return finding{}, false, nil //nolint:nilerr // a table that is elsewhere is noted, not an error
 	}
 	return f, true, nil
 }

@@ -48,15 +48,15 @@ named in the log and needs a restart; a file with problems changes nothing and s
 Complete files to start from are in ` + "[configs/examples](../configs/examples)" + `.
 `
 
-// structDocs holds the comments of the package's structs.
+// structDocs holds the comments of the package's structs, and the defaults.
 type structDocs struct {
-	types  map[string]string            // by type
-	fields map[string]map[string]string // by type, by field
+	fields   map[string]map[string]string // by type, by field
+	defaults map[string]string            // by path
 }
 
 func readStructDocs(t *testing.T) structDocs {
 	t.Helper()
-	docs := structDocs{map[string]string{}, map[string]map[string]string{}}
+	docs := structDocs{fields: map[string]map[string]string{}}
 	for _, name := range glob(t, "*.go") {
 		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments)
 		if err != nil {
@@ -76,7 +76,6 @@ func readStructDocs(t *testing.T) structDocs {
 				if !ok {
 					continue
 				}
-				docs.types[typ.Name.Name] = gen.Doc.Text()
 				docs.fields[typ.Name.Name] = map[string]string{}
 				for _, f := range st.Fields.List {
 					for _, n := range f.Names {
@@ -105,7 +104,7 @@ func kindOf(v reflect.Value) string {
 	case configs.Params:
 		return "map"
 	}
-	switch v.Kind() {
+	switch v.Kind() { //nolint:exhaustive // the rest is text
 	case reflect.Bool:
 		return "true or false"
 	case reflect.Int:
@@ -117,7 +116,7 @@ func kindOf(v reflect.Value) string {
 }
 
 // writeSection writes the keys of a struct, then its sections.
-func writeSection(t *testing.T, w *bytes.Buffer, docs structDocs, prefix string, v reflect.Value, defaults map[string]string) {
+func (docs structDocs) writeSection(t *testing.T, w *bytes.Buffer, prefix string, v reflect.Value) {
 	t.Helper()
 	var rows, sections bytes.Buffer
 	for i := range v.NumField() {
@@ -129,11 +128,11 @@ func writeSection(t *testing.T, w *bytes.Buffer, docs structDocs, prefix string,
 		}
 		if v.Field(i).Kind() == reflect.Struct {
 			fmt.Fprintf(&sections, "\n## %s\n\n%s\n", path, doc)
-			writeSection(t, &sections, docs, path+".", v.Field(i), defaults)
+			docs.writeSection(t, &sections, path+".", v.Field(i))
 			continue
 		}
 		def := ""
-		if d := defaults[path]; d != "" && d != "{}" {
+		if d := docs.defaults[path]; d != "" && d != "{}" {
 			def = "`" + d + "`"
 		}
 		fmt.Fprintf(&rows, "| `%s` | %s | %s | %s |\n", path, kindOf(v.Field(i)), def, strings.ReplaceAll(doc, "|", "\\|"))
@@ -155,7 +154,9 @@ func TestDocs(t *testing.T) {
 	}
 	var want bytes.Buffer
 	want.WriteString(docsIntro)
-	writeSection(t, &want, readStructDocs(t), "", reflect.ValueOf(c), defaults)
+	docs := readStructDocs(t)
+	docs.defaults = defaults
+	docs.writeSection(t, &want, "", reflect.ValueOf(c))
 	if *update {
 		if err := os.MkdirAll(filepath.Dir(docsFile), 0o750); err != nil {
 			t.Fatal(err)

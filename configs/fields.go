@@ -72,11 +72,10 @@ func setText(v reflect.Value, text string) error {
 
 // setScalar parses text into a leaf that is neither list nor map.
 func setScalar(v reflect.Value, text string) error {
-	if u, ok := v.Addr().Interface().(encoding.TextUnmarshaler); ok {
+	if u, ok := reflect.TypeAssert[encoding.TextUnmarshaler](v.Addr()); ok {
 		return u.UnmarshalText([]byte(text))
 	}
 	text = strings.TrimSpace(text)
-	//exhaustive:ignore // the configuration has these kinds of leaves; another one is an error below
 	switch v.Kind() {
 	case reflect.String:
 		v.SetString(text)

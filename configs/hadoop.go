@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -138,10 +139,8 @@ func (h *Hadoop) variable(name string, within []string) (string, error) {
 	if env, ok := strings.CutPrefix(name, "env."); ok {
 		return h.envVariable(env)
 	}
-	for _, outer := range within {
-		if outer == name {
-			return "", fmt.Errorf("${%s} refers to itself: %s -> %s", name, strings.Join(within, " -> "), name)
-		}
+	if slices.Contains(within, name) {
+		return "", fmt.Errorf("${%s} refers to itself: %s -> %s", name, strings.Join(within, " -> "), name)
 	}
 	p, ok := h.props[name]
 	if !ok {
@@ -150,7 +149,7 @@ func (h *Hadoop) variable(name string, within []string) (string, error) {
 	if len(within) >= maxVariableDepth {
 		return "", fmt.Errorf("variables nest deeper than %d: %s", maxVariableDepth, strings.Join(within, " -> "))
 	}
-	return h.expand(p.Value, append(within[:len(within):len(within)], name))
+	return h.expand(p.Value, append(slices.Clip(within), name))
 }
 
 // envVariable returns an environment variable, with the defaults of a shell.

@@ -56,7 +56,7 @@ func TestDiscovery(t *testing.T) {
 		{dir: "nodefault", text: "hdfs: {enabled: false}", want: map[string]string{
 			"hdfs.name_nodes": "",
 		}},
-		{dir: "vars", env: []string{"JHS_HOST=jhs.example.com"}, want: map[string]string{
+		{dir: "vars", env: []string{"JHS_HOST=jhs.example.com", "RM_HOST="}, want: map[string]string{
 			"hdfs.name_nodes":          "http://name1.example.com:9870",
 			"resource_manager.urls":    "http://rm-default.example.com:8088",
 			"mapreduce.history_server": "http://jhs.example.com:19888",
@@ -123,6 +123,7 @@ func TestDiscoveryProblems(t *testing.T) {
 			"nodefault/hdfs-site.xml:3 dfs.nameservices: hdfs.name_nodes: there are 3 nameservices (ns1, ns2, ns3) and fs.defaultFS names none of them; choose one with hdfs.nameservice",
 			"nodefault/hdfs-site.xml:3 dfs.nameservices: hdfs.rpc_addresses: there are 3",
 		}},
+		{"foreign", "hdfs: {rpc_addresses: [\"nn:8020\"]}", []string{"foreign/hdfs-site.xml:3 dfs.nameservices: hdfs.name_nodes: there are 3 nameservices"}},
 		{"federation", "hdfs: {nameservice: ns9, rpc_addresses: [\"nn:8020\"]}", []string{"hdfs.nameservice is \"ns9\", but dfs.nameservices is ns1, ns2, ns3"}},
 		{"wildcard", "", []string{"mapreduce.jobhistory.webapp.address is 0.0.0.0:19888, an address to listen on"}},
 		{"https", "", []string{"core-site.xml:7 hadoop.security.authentication: security.keytab: security.authentication is kerberos"}},

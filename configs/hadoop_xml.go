@@ -125,10 +125,7 @@ func (f *xmlFile) element(start xml.StartElement, nesting int) error {
 	case "include":
 		return f.include(start, nesting)
 	}
-	if err := f.dec.Skip(); err != nil { // Hadoop ignores what it does not know
-		return f.malformed(err)
-	}
-	return nil
+	return f.skip() // Hadoop ignores what it does not know
 }
 
 // property reads one property. One without a name or without a value sets
@@ -182,8 +179,8 @@ func (f *xmlFile) text() (string, error) {
 		case xml.CharData:
 			b.Write(t)
 		case xml.StartElement:
-			if err := f.dec.Skip(); err != nil {
-				return "", f.malformed(err)
+			if err := f.skip(); err != nil {
+				return "", err
 			}
 		case xml.EndElement:
 			return b.String(), nil
@@ -204,6 +201,9 @@ func (f *xmlFile) include(start xml.StartElement, nesting int) error {
 	if err != nil {
 		return err
 	}
+	if !missing {
+		return f.skip()
+	}
 	fallback := false
 	for {
 		tok, err := f.dec.Token()
@@ -212,22 +212,29 @@ func (f *xmlFile) include(start xml.StartElement, nesting int) error {
 		}
 		switch t := tok.(type) {
 		case xml.StartElement:
-			if missing && t.Name.Local == "fallback" {
+			read := f.skip
+			if t.Name.Local == "fallback" {
 				fallback = true
-				err = f.configuration(nesting + 1)
-			} else if err = f.dec.Skip(); err != nil {
-				err = f.malformed(err)
+				read = func() error { return f.configuration(nesting + 1) }
 			}
-			if err != nil {
+			if err := read(); err != nil {
 				return err
 			}
 		case xml.EndElement:
-			if missing && !fallback {
+			if !fallback {
 				return f.problem(line, fmt.Sprintf("includes %s, which does not exist", href))
 			}
 			return nil
 		}
 	}
+}
+
+// skip passes over the rest of the current element.
+func (f *xmlFile) skip() error {
+	if err := f.dec.Skip(); err != nil {
+		return f.malformed(err)
+	}
+	return nil
 }
 
 // included reads an included file and reports whether it is missing.
@@ -268,8 +275,7 @@ func (f *xmlFile) problem(line int, message string) *Problem {
 
 // malformed turns an error of the XML decoder into a problem with its line.
 func (f *xmlFile) malformed(err error) *Problem {
-	var syntax *xml.SyntaxError
-	if errors.As(err, &syntax) {
+	if syntax, ok := errors.AsType[*xml.SyntaxError](err); ok {
 		return f.problem(syntax.Line, "malformed XML: "+syntax.Msg)
 	}
 	if errors.Is(err, io.EOF) {

@@ -119,11 +119,12 @@ func (c *Config) YAML() ([]byte, error) {
 // configurations have equal digests wherever their values came from. What is in
 // files that keys name, secrets above all, is not part of it.
 func (l *Loaded) Hash() string {
-	sum := sha256.New()
+	var text strings.Builder
 	for _, e := range l.Entries() {
-		fmt.Fprintf(sum, "%s=%q\n", e.Path, e.Value)
+		fmt.Fprintf(&text, "%s=%q\n", e.Path, e.Value)
 	}
-	return hex.EncodeToString(sum.Sum(nil))
+	sum := sha256.Sum256([]byte(text.String()))
+	return hex.EncodeToString(sum[:])
 }
 
 // loader gathers values and problems, the strongest layer first: a key keeps
@@ -268,7 +269,7 @@ func (l *loader) decode(data []byte) {
 
 // readLimited reads a file and one byte more than the limit at most.
 func readLimited(path string, limit int64) ([]byte, error) {
-	f, err := os.Open(path)
+	f, err := os.Open(path) //nolint:gosec // the operator names the file
 	if err != nil {
 		return nil, err
 	}
@@ -283,8 +284,7 @@ func (l *loader) loadHadoop() {
 		return
 	}
 	h, err := ReadHadoop(dir, l.opts.Env)
-	var problems Problems
-	if errors.As(err, &problems) {
+	if problems, ok := errors.AsType[Problems](err); ok {
 		for _, p := range problems {
 			if p.Path != "" {
 				p.Origin = l.origins[p.Path]
@@ -303,8 +303,7 @@ func (l *loader) loadHadoop() {
 			continue
 		}
 		f, ok, err := h.discover(path, &l.cfg)
-		var p *Problem
-		if errors.As(err, &p) {
+		if p, bad := errors.AsType[*Problem](err); bad {
 			l.report(path, p.Origin, p.Message)
 		} else if ok {
 			l.apply(path, f.at.origin(), func(v reflect.Value) error { return setText(v, f.text) })

@@ -280,7 +280,9 @@ func TestUnreadableFile(t *testing.T) {
 	t.Parallel()
 	compare(t, problems(t, options("testdata/nosuch.yml")), []string{"testdata/nosuch.yml: read the configuration:"})
 	compare(t, problems(t, options("testdata")), []string{"testdata: read the configuration:"})
-	compare(t, problems(t, options(write(t, strings.Repeat("#\n", 1<<20)))), []string{"more than 1048576 bytes"})
+	compare(t, problems(t, options(write(t, "mode: observe\npolicy:\n  params: {a: "+strings.Repeat("[", 1000)))), []string{":3: brackets nest deeper than 64 levels"})
+	compare(t, problems(t, options(write(t, strings.Repeat("a: b\n", 5000)))), []string{"more than 10000 words"})
+	compare(t, problems(t, options(write(t, strings.Repeat("#\n", 1<<20)))), []string{"more than 262144 bytes"})
 }
 
 func TestProblemsArePrintedUpToALimit(t *testing.T) {

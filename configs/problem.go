@@ -65,7 +65,7 @@ func (o Origin) String() string {
 }
 
 // Problem is one thing that is wrong with a configuration.
-type Problem struct {
+type Problem struct { //nolint:errname // a finding first, an error by the way
 	Path    string // of the key, dotted; "" for a file as a whole
 	Origin  Origin // of the value, or of the nearest section when the key is absent
 	Message string
@@ -88,7 +88,7 @@ func (p *Problem) Error() string {
 }
 
 // Problems is everything that is wrong with a configuration.
-type Problems []*Problem
+type Problems []*Problem //nolint:errname // as Problem
 
 // maxPrinted bounds how many problems one error text lists.
 const maxPrinted = 100

@@ -335,7 +335,7 @@ func paramPath(p Params, message string) string {
 
 // split returns the errors that err joins, or err itself.
 func split(err error) []error {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // only err itself can be a list
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		return joined.Unwrap()
 	}
 	return []error{err}

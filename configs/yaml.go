@@ -12,13 +12,17 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/lexer"
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
 )
 
 const (
-	// maxFileBytes bounds a configuration file.
-	maxFileBytes = 1 << 20
+	// Bounds of a configuration file. The library's parser takes time quadratic in
+	// the number of keys and in the depth of brackets; within these it is a second.
+	maxFileBytes = 256 << 10
+	maxTokens    = 10_000
+	maxBrackets  = 64
 	// maxListed bounds how many keys a problem lists as known.
 	maxListed = 16
 	// maxParamDepth bounds how deep a policy's parameters nest.
@@ -26,21 +30,19 @@ const (
 )
 
 // parseYAML parses one document and returns its top node, nil when it is empty.
-func parseYAML(data []byte) (node ast.Node, err error) {
+func parseYAML(data []byte) (ast.Node, error) {
 	if len(data) > maxFileBytes {
 		return nil, fmt.Errorf("the file has more than %d bytes", maxFileBytes)
 	}
-	// The parser is known to index out of range on some malformed texts; a file
-	// that makes it do so is malformed all the same.
-	defer func() {
-		if r := recover(); r != nil {
-			node, err = nil, fmt.Errorf("malformed YAML: %v", r)
-		}
-	}()
-	file, err := parser.ParseBytes(data, 0, parser.AllowDuplicateMapKey())
+	tokens := lexer.Tokenize(string(data))
+	if err := bounded(tokens); err != nil {
+		return nil, err
+	}
+	file, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
 	if err != nil {
 		return nil, err
 	}
+	var node ast.Node
 	for _, doc := range file.Docs {
 		if doc.Body == nil || doc.Body.Type() == ast.CommentType || doc.Body.Type() == ast.CommentGroupType {
 			continue
@@ -53,11 +55,30 @@ func parseYAML(data []byte) (node ast.Node, err error) {
 	return node, nil
 }
 
+// bounded refuses a text that is too long or nests too deep to be parsed.
+func bounded(tokens token.Tokens) error {
+	if len(tokens) > maxTokens {
+		return fmt.Errorf("the file has more than %d words and signs", maxTokens)
+	}
+	depth := 0
+	for _, t := range tokens {
+		switch t.Type { //nolint:exhaustive // only brackets count
+		case token.SequenceStartType, token.MappingStartType:
+			depth++
+		case token.SequenceEndType, token.MappingEndType:
+			depth--
+		}
+		if depth > maxBrackets {
+			return &yaml.SyntaxError{Message: fmt.Sprintf("brackets nest deeper than %d levels", maxBrackets), Token: t}
+		}
+	}
+	return nil
+}
+
 // yamlError splits an error of the YAML library into line and message; line is
 // 0 when it names none.
 func yamlError(err error) (line int, message string) {
-	var positioned yaml.Error
-	if errors.As(err, &positioned) {
+	if positioned, ok := errors.AsType[yaml.Error](err); ok {
 		if tk := positioned.GetToken(); tk != nil && tk.Position != nil {
 			line = tk.Position.Line
 		}
@@ -93,8 +114,8 @@ func walkYAML(n ast.Node, t reflect.Type, prefix string, out sink) {
 		return
 	}
 	known := map[string]reflect.Type{}
-	for i := range t.NumField() {
-		known[t.Field(i).Tag.Get("yaml")] = t.Field(i).Type
+	for f := range t.Fields() {
+		known[f.Tag.Get("yaml")] = f.Type
 	}
 	seen := map[string]int{}
 	for _, e := range entries {
@@ -214,8 +235,7 @@ func supported(n ast.Node) error {
 	if n == nil {
 		return errors.New("has no value")
 	}
-	//exhaustive:ignore // these kinds are refused, all others are not
-	switch n.Type() {
+	switch n.Type() { //nolint:exhaustive // these kinds are refused, all others are not
 	case ast.AnchorType, ast.AliasType, ast.TagType:
 		return errors.New("anchors, aliases and tags are not supported; write the value out")
 	}
@@ -376,8 +396,7 @@ func describe(n ast.Node) string {
 	if n == nil {
 		return "nothing"
 	}
-	//exhaustive:ignore // every other kind is a single value
-	switch n.Type() {
+	switch n.Type() { //nolint:exhaustive // every other kind is a single value
 	case ast.MappingType, ast.MappingValueType:
 		return "keys and values"
 	case ast.SequenceType:
