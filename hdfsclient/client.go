@@ -184,8 +184,7 @@ func (c *Client) locateAll(ctx context.Context, w *walk, old *entry) ([]locatedF
 				asked.Add(1)
 				files[i] = locatedFile{fileStatus: w.files[i], bytes: w.lengths[i], at: at, blocks: blocks}
 			}
-			var gone *NotFoundError
-			if errors.As(err, &gone) {
+			if _, gone := errors.AsType[*NotFoundError](err); gone {
 				known[i] = false
 				return nil
 			}

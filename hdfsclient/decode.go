@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 
 	"heddle/core/model"
 )
@@ -211,11 +212,9 @@ func (d *decoder) add(s *scanner, b span) {
 		s.fail(fmt.Errorf("block %d has offset %d and length %d", len(d.blocks), b.offset, b.length))
 		return
 	}
-	for _, host := range d.hosts[len(d.hosts)-b.replicas:] {
-		if host == "" {
-			s.fail(fmt.Errorf("block %d has a replica on a host without a name", len(d.blocks)))
-			return
-		}
+	if slices.Contains(d.hosts[len(d.hosts)-b.replicas:], "") {
+		s.fail(fmt.Errorf("block %d has a replica on a host without a name", len(d.blocks)))
+		return
 	}
 	d.blocks = append(d.blocks, b)
 }
@@ -239,17 +238,4 @@ func (d *decoder) take() []model.Block {
 		d.blocks, d.hosts, d.racks = nil, nil, nil
 	}
 	return blocks
-}
-
-// blockAnswer lets a decoder read the answer of a JSON request.
-type blockAnswer struct {
-	decoder *decoder
-	blocks  []model.Block
-}
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (a *blockAnswer) UnmarshalJSON(data []byte) error {
-	var err error
-	a.blocks, err = a.decoder.decode(data)
-	return err
 }

@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"strings"
 
+	"github.com/colinmarc/hdfs/v2"
+
 	"heddle/core/model"
 	"heddle/yarnproxy/rest"
 )
@@ -73,8 +75,7 @@ func classify(path string, err error) error {
 	if err == nil {
 		return nil
 	}
-	var status *rest.StatusError
-	if errors.As(err, &status) {
+	if status, ok := errors.AsType[*rest.StatusError](err); ok {
 		if typed := fromException(path, status.Exception, status.Message); typed != nil {
 			return typed
 		}
@@ -150,9 +151,12 @@ func aboutPath(err error) bool {
 func pollResult(err error) model.PollResult {
 	var safeMode *SafeModeError
 	var denied *PermissionError
+	var remote hdfs.Error
 	switch {
 	case err == nil, aboutPath(err):
 		return model.PollOK
+	case errors.As(err, &remote) && !errors.Is(err, rest.ErrStandby):
+		return model.PollError // answered, over RPC
 	case errors.Is(err, errRoundTime):
 		return model.PollBudget
 	case errors.As(err, &safeMode):

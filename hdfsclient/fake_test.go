@@ -21,11 +21,11 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func recording(t testing.TB, name string) []byte {
-	t.Helper()
+func recording(tb testing.TB, name string) []byte {
+	tb.Helper()
 	b, err := os.ReadFile(filepath.Join("testdata", name))
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return b
 }
@@ -67,27 +67,27 @@ type fakeNameNode struct {
 	asked    map[string]int // requests by operation, or by path outside WebHDFS
 }
 
-func newFake(t testing.TB) *fakeNameNode {
-	t.Helper()
+func newFake(tb testing.TB) *fakeNameNode {
+	tb.Helper()
 	f := &fakeNameNode{
-		t: t, files: map[string]fakeFile{}, dirs: map[string]bool{"/": true}, asked: map[string]int{}, pageSize: 1000,
-		denied: recording(t, "LISTSTATUS-forbidden-403.json"),
-		info:   recording(t, "jmx-NameNodeInfo.json"),
-		state:  recording(t, "jmx-FSNamesystemState.json"),
-		topo:   recording(t, "topology.json"),
+		t: tb, files: map[string]fakeFile{}, dirs: map[string]bool{"/": true}, asked: map[string]int{}, pageSize: 1000,
+		denied: recording(tb, "LISTSTATUS-forbidden-403.json"),
+		info:   recording(tb, "jmx-NameNodeInfo.json"),
+		state:  recording(tb, "jmx-FSNamesystemState.json"),
+		topo:   recording(tb, "topology.json"),
 	}
 	var answer struct {
 		BlockLocations struct{ BlockLocation []map[string]any }
 	}
-	if err := json.Unmarshal(recording(t, "GETFILEBLOCKLOCATIONS-x10.json"), &answer); err != nil {
-		t.Fatal(err)
+	if err := json.Unmarshal(recording(tb, "GETFILEBLOCKLOCATIONS-x10.json"), &answer); err != nil {
+		tb.Fatal(err)
 	}
 	f.blocks = answer.BlockLocations.BlockLocation
 	var older struct {
 		LocatedBlocks struct{ LocatedBlocks []map[string]any }
 	}
-	if err := json.Unmarshal(recording(t, "GET_BLOCK_LOCATIONS-x10.json"), &older); err != nil {
-		t.Fatal(err)
+	if err := json.Unmarshal(recording(tb, "GET_BLOCK_LOCATIONS-x10.json"), &older); err != nil {
+		tb.Fatal(err)
 	}
 	f.old = older.LocatedBlocks.LocatedBlocks
 	return f
@@ -280,9 +280,9 @@ func (m inMemory) RoundTrip(r *http.Request) (*http.Response, error) {
 	return w.Result(), nil
 }
 
-// client builds a client of NameNodes in memory, named nn1, nn2, …
-func client(t testing.TB, cfg Config, nameNodes ...*fakeNameNode) *Client {
-	t.Helper()
+// client builds a client of NameNodes in memory, named nn1, nn2 and so on.
+func client(tb testing.TB, cfg Config, nameNodes ...*fakeNameNode) *Client {
+	tb.Helper()
 	base := inMemory{}
 	for i, f := range nameNodes {
 		host := fmt.Sprintf("nn%d:9870", i+1)
@@ -293,11 +293,11 @@ func client(t testing.TB, cfg Config, nameNodes ...*fakeNameNode) *Client {
 	}
 	c, err := New(cfg, Options{Base: base})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		if err := c.Close(); err != nil {
-			t.Error(err)
+			tb.Error(err)
 		}
 	})
 	return c

@@ -112,8 +112,8 @@ func (b *bench) next() (facts []model.Fact, poll model.PollFact) {
 	b.t.Helper()
 	for {
 		o := <-b.out
-		if o.Source != model.SourceHDFS || o.At != model.Time(time.Now().UnixMilli()) && len(b.out) == 0 {
-			b.t.Fatalf("observation of %s at %d", o.Source, o.At)
+		if now := model.Time(time.Now().UnixMilli()); o.Source != model.SourceHDFS || o.At > now || now.Sub(o.At) > model.Minute {
+			b.t.Fatalf("observation of %s at %d, and it is %d", o.Source, o.At, now)
 		}
 		if p, ok := o.Fact.(model.PollFact); ok {
 			return facts, p

@@ -34,10 +34,10 @@ type rpcNamespace struct {
 
 func newRPCNamespace(cfg Config, opts Options) (*rpcNamespace, error) {
 	if opts.Kerberos == nil && cfg.User == "" {
-		return nil, errors.New("User: none given, but RPC without Kerberos needs one")
+		return nil, errors.New("no User given, but RPC without Kerberos needs one")
 	}
 	if opts.Kerberos != nil && cfg.RPCPrincipal == "" {
-		return nil, errors.New("RPCPrincipal: none given, but RPC with Kerberos needs the NameNodes', such as nn/_HOST")
+		return nil, errors.New("no RPCPrincipal given, but RPC with Kerberos needs the NameNodes', such as nn/_HOST")
 	}
 	r := &rpcNamespace{turn: make(chan struct{}, 1)}
 	r.turn <- struct{}{}
@@ -109,8 +109,11 @@ func (r *rpcNamespace) call(ctx context.Context, path string, f func(*hdfs.Clien
 	if _, typed := rpcAnswer(path, err); typed != nil {
 		return typed
 	}
-	if strings.Contains(err.Error(), "StandbyException") { // "no available namenodes: …" keeps the text alone
+	switch text := err.Error(); { // "no available namenodes: …" keeps the text alone
+	case strings.Contains(text, "StandbyException"):
 		return fmt.Errorf("%s: %w: %w", path, rest.ErrStandby, err)
+	case strings.Contains(text, "SASL handshake"):
+		return fmt.Errorf("%s: %w", path, &rest.AuthError{URL: strings.Join(r.options.Addresses, ","), Err: err})
 	}
 	return fmt.Errorf("%s over RPC: %w", path, err)
 }
@@ -154,35 +157,11 @@ func (r *rpcNamespace) stat(ctx context.Context, path string) (fileStatus, error
 
 // list implements namespace.
 func (r *rpcNamespace) list(ctx context.Context, dir string, each func([]fileStatus) error) error {
-	var reader *hdfs.FileReader
-	var of *hdfs.Client
-	for more := true; more; {
+	l := rpcListing{dir: dir}
+	for !l.done {
 		var entries []fileStatus
-		err := r.call(ctx, dir, func(c *hdfs.Client) error {
-			if reader != nil && of != c {
-				return errors.New("the connection was lost during a listing")
-			}
-			if reader == nil {
-				opened, err := c.Open(dir)
-				if err != nil {
-					return err
-				}
-				reader, of = opened, c
-			}
-			if !reader.Stat().IsDir() {
-				more = false
-				return nil
-			}
-			infos, err := reader.Readdir(rpcPage)
-			if errors.Is(err, io.EOF) {
-				more, err = false, nil
-			}
-			for _, info := range infos {
-				if status, ok := info.Sys().(*hdfs.FileStatus); ok && status.GetFileType().String() == "IS_SYMLINK" {
-					continue
-				}
-				entries = append(entries, rpcStatus(join(dir, info.Name()), info))
-			}
+		err := r.call(ctx, dir, func(c *hdfs.Client) (err error) {
+			entries, err = l.next(c)
 			return err
 		})
 		if err != nil {
@@ -193,6 +172,49 @@ func (r *rpcNamespace) list(ctx context.Context, dir string, each func([]fileSta
 		}
 	}
 	return nil
+}
+
+// rpcListing is a directory being listed; it is bound to one connection.
+type rpcListing struct {
+	dir    string
+	client *hdfs.Client
+	reader *hdfs.FileReader
+	done   bool
+}
+
+// next returns the next page.
+func (l *rpcListing) next(c *hdfs.Client) ([]fileStatus, error) {
+	if l.reader == nil {
+		reader, err := c.Open(l.dir)
+		if err != nil {
+			return nil, err
+		}
+		l.client, l.reader = c, reader
+	}
+	switch {
+	case l.client != c:
+		return nil, errors.New("the connection was lost during a listing")
+	case !l.reader.Stat().IsDir():
+		l.done = true
+		return nil, nil
+	}
+	infos, err := l.reader.Readdir(rpcPage)
+	if errors.Is(err, io.EOF) {
+		l.done, err = true, nil
+	}
+	return rpcEntries(l.dir, infos), err
+}
+
+// rpcEntries returns what a page of a listing holds besides symbolic links.
+func rpcEntries(dir string, infos []fs.FileInfo) []fileStatus {
+	entries := make([]fileStatus, 0, len(infos))
+	for _, info := range infos {
+		if status, ok := info.Sys().(*hdfs.FileStatus); ok && status.GetFileType().String() == "IS_SYMLINK" {
+			continue
+		}
+		entries = append(entries, rpcStatus(join(dir, info.Name()), info))
+	}
+	return entries
 }
 
 func rpcStatus(path string, info fs.FileInfo) fileStatus {

@@ -111,8 +111,7 @@ func (w *walk) match(ctx context.Context, base string, components []string, opti
 		found = append(found, below...)
 		return err
 	})
-	var missing *NotFoundError
-	if errors.As(err, &missing) {
+	if _, missing := errors.AsType[*NotFoundError](err); missing {
 		return nil, nil // nothing matches in a directory that is not there
 	}
 	return found, err
