@@ -34,7 +34,7 @@ func TestDiscovery(t *testing.T) {
 			"uplinks.shuffle_jmx.datanode_http_port": "1022",
 			"uplinks.shuffle_jmx.datanode_https":     "false",
 		}},
-		{dir: "https", text: "security: {ccache: /tmp/cc}\nuplinks: {source: shuffle-jmx}", want: map[string]string{
+		{dir: "https", text: "security: {ccache: /run/heddle/krb5cc}\nuplinks: {source: shuffle-jmx}", want: map[string]string{
 			"resource_manager.urls":                  "https://rm.example.com:8090",
 			"mapreduce.history_server":               "https://jhs.example.com:19890",
 			"hdfs.name_nodes":                        "https://nn.example.com:9871",
