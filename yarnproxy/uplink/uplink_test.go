@@ -189,8 +189,8 @@ func TestRates(t *testing.T) {
 	b.want("an interval later", map[model.RackID]model.UplinkSample{"/rack1": {}, "/rack2": {}})
 	b.nodes = b.nodes[:2]
 	b.next()
-	if len(b.Poller.daemons) != 4 || len(b.last) != 1 {
-		t.Errorf("%d daemons after nodes left, samples %v", len(b.Poller.daemons), b.last)
+	if len(b.daemons) != 4 || len(b.last) != 1 {
+		t.Errorf("%d daemons after nodes left, samples %v", len(b.daemons), b.last)
 	}
 	if b.log.Len() != 0 {
 		t.Errorf("log %s", b.log)
@@ -248,8 +248,8 @@ func TestWithoutDataNodes(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, func(cfg *Config) { cfg.DataNodePort, cfg.Scheme = -1, "https" })
 	b.next()
-	if len(b.Poller.daemons) != 4 || b.poll.Result != model.PollOK {
-		t.Errorf("%d daemons, poll %+v", len(b.Poller.daemons), b.poll)
+	if len(b.daemons) != 4 || b.poll.Result != model.PollOK {
+		t.Errorf("%d daemons, poll %+v", len(b.daemons), b.poll)
 	}
 	b.site.counters["w11:8042"] = []int64{1 << 60}
 	b.next()
