@@ -2,6 +2,7 @@ package policytest
 
 import (
 	"fmt"
+	"math/rand/v2"
 
 	"heddle/core/model"
 	"heddle/core/state"
@@ -10,6 +11,12 @@ import (
 // Draw returns an integer between lo and hi, both included. A property test
 // draws with its own generator, a simulation with a seeded source.
 type Draw func(lo, hi int) int
+
+// Seeded draws from a source of its own.
+func Seeded(seed uint64) Draw {
+	r := rand.New(rand.NewPCG(seed, 0))
+	return func(lo, hi int) int { return lo + r.IntN(hi-lo+1) }
+}
 
 // Shape bounds what Generate draws.
 type Shape struct {

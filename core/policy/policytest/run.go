@@ -46,9 +46,9 @@ func Conform(t *testing.T, e policy.Entry) {
 // first breach of the suite. It is what the suite's own tests use.
 func Check(e policy.Entry, seed uint64, clusters int) error {
 	for _, p := range properties() {
-		r := rand.New(rand.NewPCG(seed, 0))
+		draw := Seeded(seed)
 		for range clusters {
-			if err := p.check(e, func(lo, hi int) int { return lo + r.IntN(hi-lo+1) }); err != nil {
+			if err := p.check(e, draw); err != nil {
 				return fmt.Errorf("%s: %w", p.name, err)
 			}
 		}
