@@ -1,0 +1,156 @@
+// Package sample is a made-up cluster that moves: three racks of four nodes, a
+// job whose maps finish and whose reduces fetch, a policy that decides and errs,
+// and sources that are polled. Tests of metrics and dashboards run on it.
+package sample
+
+import (
+	"fmt"
+
+	"heddle/core/model"
+	"heddle/core/shuffle"
+	"heddle/core/state"
+	"heddle/core/topology"
+)
+
+// Sizes of the cluster.
+const (
+	Racks        = 3
+	NodesPerRack = 4
+	maps         = 120
+	reduces      = 12
+)
+
+// Policy is the name decisions are made under.
+const Policy = "shufflewatcher"
+
+// Cluster moves one step at a time.
+type Cluster struct {
+	state *state.Cluster
+	at    model.Time
+	step  int
+}
+
+// New returns the cluster before its first step; at is the time of that step.
+func New(at model.Time) *Cluster {
+	cfg := state.DefaultConfig()
+	cfg.Uplinks = topology.Uplinks{Default: topology.Link{Out: 125e6, In: 125e6}}
+	cfg.Saturation = shuffle.DefaultSaturation()
+	return &Cluster{state: state.New(cfg), at: at}
+}
+
+// App is the application that runs.
+func App() model.AppID { return "application_1700000000000_0001" }
+
+// Rack returns the name of a rack, from 0.
+func Rack(i int) model.RackID { return model.RackID(fmt.Sprintf("/dc1/rack%d", i+1)) }
+
+func host(rack, node int) string { return fmt.Sprintf("w%d%d.example.com", rack+1, node+1) }
+
+// Step moves the cluster to a time and returns its snapshot.
+func (c *Cluster) Step(at model.Time) *state.Snapshot {
+	c.at = at
+	c.step++
+	c.poll(model.SourceRM, model.PollFact{Result: model.PollOK, DurationMS: 40, Requests: 4, Bytes: 52_000})
+	c.poll(model.SourceMapReduce, model.PollFact{Result: model.PollBudget, DurationMS: 120, Requests: 9, Bytes: 31_000})
+	c.poll(model.SourceHDFS, model.PollFact{Result: model.PollOK, DurationMS: 18, Requests: 1, Bytes: 9_000})
+	c.poll(model.SourceHistory, model.PollFact{Result: model.PollUnreachable, Error: "connection refused", DurationMS: 3})
+	n := int64(c.step)
+	c.apply(model.SourceRM, model.ClusterFact{
+		Started: 1_700_000_000_000, Version: "3.4.3", HAState: "ACTIVE", Address: "rm1:8088", Scheduler: "capacityScheduler",
+		Localities: &model.LocalityCounts{NodeLocal: 30 + 4*n, RackLocal: 20 + 3*n, OffSwitch: 10 + 2*n},
+		Queues:     []model.Queue{{ID: "root.default", Share: 1}},
+	})
+	c.apply(model.SourceRM, c.nodes())
+	if c.step == 1 {
+		// The job before this one tells from which time on heddle watches.
+		c.apply(model.SourceHDFS, dataNodes())
+	}
+	c.apply(model.SourceRM, model.AppsFact{Apps: []model.App{{
+		ID: App(), Name: "terasort", User: "ann", Queue: "root.default", Type: "MAPREDUCE", State: model.AppRunning,
+		Submitted: c.at - 1000, Allocated: model.Resource{MemoryMiB: 24 * 1024, VCores: 24}, Containers: 24,
+	}}})
+	c.job()
+	c.decide()
+	c.state.Advance(at)
+	return c.state.Snapshot()
+}
+
+func (c *Cluster) apply(src model.Source, f model.Fact) {
+	c.state.Apply(model.Observation{Source: src, At: c.at, Fact: f})
+}
+
+func (c *Cluster) poll(src model.Source, f model.PollFact) { c.apply(src, f) }
+
+func (c *Cluster) nodes() model.NodesFact {
+	var f model.NodesFact
+	for r := range Racks {
+		for n := range NodesPerRack {
+			node := model.Node{
+				ID: model.NodeID(host(r, n) + ":45454"), Host: host(r, n), Rack: Rack(r), State: model.NodeRunning,
+				Total: model.Resource{MemoryMiB: 8192, VCores: 8}, Used: model.Resource{MemoryMiB: int64(1024 * (1 + (n+c.step)%4)), VCores: int64(1 + (n+c.step)%4)},
+				Containers: 1 + (n+c.step)%4, HTTPAddress: host(r, n) + ":8042",
+			}
+			switch {
+			case r == 2 && n == 3:
+				node.State = model.NodeLost
+			case r == 0 && n == 3:
+				node.State = model.NodeDecommissioning
+			}
+			f.Nodes = append(f.Nodes, node)
+		}
+	}
+	f.Nodes = append(f.Nodes, model.Node{ID: "stray.example.com:45454", Host: "stray.example.com", Rack: model.DefaultRack, State: model.NodeRunning, Total: model.Resource{MemoryMiB: 4096, VCores: 4}})
+	return f
+}
+
+func dataNodes() model.DataNodesFact {
+	var f model.DataNodesFact
+	for r := range Racks {
+		for n := range NodesPerRack {
+			rack := Rack(r)
+			if r == 0 && n == 0 {
+				rack = Rack(1) // the NameNode has it elsewhere
+			}
+			f.DataNodes = append(f.DataNodes, model.DataNode{Host: host(r, n), Rack: rack, Blocks: int64(100 + 10*r + n), Live: true})
+		}
+	}
+	return f
+}
+
+// job moves the job: a tenth of its maps and a part of its shuffle per step,
+// for ever, so that counters keep growing.
+func (c *Cluster) job() {
+	done := min(maps, 12*c.step)
+	c.apply(model.SourceMapReduce, model.JobFact{
+		App: App(), MapsTotal: maps, MapsPending: maps - done, MapsCompleted: done,
+		ReducesTotal: reduces, ReducesRunning: reduces,
+	})
+	var tasks []model.Task
+	for i := done - 12; i < done && 12*c.step <= maps; i++ {
+		tasks = append(tasks, model.Task{
+			Stage: model.StageMap, Index: i, State: model.TaskSucceeded, Host: host(i%Racks, i%NodesPerRack), Progress: 1,
+			Input: 128 * model.MiB, Output: model.Bytes(1+i%Racks) * 64 * model.MiB, Shuffled: model.Unknown,
+		})
+	}
+	for i := range reduces {
+		tasks = append(tasks, model.Task{
+			Stage: model.StageReduce, Index: i, State: model.TaskRunning, Host: host(i%Racks, i%NodesPerRack), Progress: 0.2,
+			Input: model.Unknown, Output: model.Unknown, Shuffled: model.Unknown,
+		})
+	}
+	c.apply(model.SourceMapReduce, model.TasksFact{App: App(), Tasks: tasks})
+	moved := model.Bytes(c.step) * 20 * model.MiB
+	c.apply(model.SourceMapReduce, model.CountersFact{
+		App: App(), MapOutput: model.Bytes(done) * 128 * model.MiB, MapInput: model.Bytes(c.step) * 128 * model.MiB, ReduceShuffle: moved,
+		HDFSWritten: moved / 2, NodeLocalMaps: 60, RackLocalMaps: 40, OtherLocalMaps: 20, LaunchedReduces: reduces,
+	})
+}
+
+// decide records one decision and one dropped proposal per step.
+func (c *Cluster) decide() {
+	c.state.Record([]model.Decision{{At: c.at, Policy: Policy, Plan: &model.Plan{
+		App: App(), Stage: model.StageReduce, Rank: 1, Reason: model.ReasonMapOutput,
+		Racks: []model.RackTarget{{Rack: Rack(c.step % Racks), Count: reduces, Share: 1, Bytes: model.GiB}},
+	}}})
+	c.state.Reject(model.RuleCapacity)
+}

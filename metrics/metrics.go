@@ -1,0 +1,179 @@
+// Package metrics exports heddle's figures to Prometheus.
+//
+// Everything about the cluster and the sources is built at scrape time from the
+// published snapshot, so that a rack or a source that is gone leaves no series
+// behind and a scrape asks nobody anything. Two things are counted as they
+// happen: rounds of the policy and full queues.
+package metrics
+
+import (
+	"fmt"
+	"net/http"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"heddle/core/model"
+	"heddle/core/state"
+)
+
+// DefaultPairs is how many rack pairs of each kind of traffic get a series of
+// their own unless Options say otherwise: all pairs of twenty racks.
+const DefaultPairs = 400
+
+// Options configure a Collector.
+type Options struct {
+	Snapshot   func() *state.Snapshot // the newest published snapshot, nil before the first
+	Now        func() time.Time       // the clock of the observations
+	Policy     func() string          // the policy in charge, "" when none decides
+	ConfigHash func() string          // of the configuration in force
+	Version    string
+	Revision   string
+	Sources    []model.Source // those that are polled; one that has not answered yet is down
+	Queues     []string       // names QueueFull will be called with, so that they start at 0
+	Pairs      int            // rack pairs per kind of traffic with a series of their own; 0 is DefaultPairs
+}
+
+// Collector is heddle's part of /metrics. Its methods may be called from any
+// goroutine.
+type Collector struct {
+	opts   Options
+	desc   [metricCount]*prometheus.Desc
+	rounds *prometheus.HistogramVec
+	full   *prometheus.CounterVec
+
+	mu      sync.Mutex // held while a snapshot is read, so that counters never go back between two scrapes
+	pairs   map[state.TrafficKind]*pairs
+	byCause causes
+}
+
+// New builds a collector and registers it with reg, together with the usual
+// metrics of the process and of the Go runtime.
+func New(reg prometheus.Registerer, opts Options) (*Collector, error) {
+	if opts.Pairs <= 0 {
+		opts.Pairs = DefaultPairs
+	}
+	live := instruments()
+	r, q := live[roundDuration], live[queueFull]
+	c := &Collector{
+		opts:    opts,
+		desc:    descs(),
+		rounds:  prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: r.name, Help: r.help, Buckets: roundBuckets()}, r.labels),
+		full:    prometheus.NewCounterVec(prometheus.CounterOpts{Name: q.name, Help: q.help}, q.labels),
+		pairs:   map[state.TrafficKind]*pairs{},
+		byCause: newCauses(),
+	}
+	for _, k := range state.TrafficKinds() {
+		c.pairs[k] = newPairs(opts.Pairs)
+	}
+	for _, q := range opts.Queues {
+		c.full.WithLabelValues(q)
+	}
+	for _, part := range []prometheus.Collector{
+		c, c.rounds, c.full, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+	} {
+		if err := reg.Register(part); err != nil {
+			return nil, fmt.Errorf("register metrics: %w", err)
+		}
+	}
+	return c, nil
+}
+
+// Round records how long one round of a policy took.
+func (c *Collector) Round(policy string, d time.Duration) {
+	c.rounds.WithLabelValues(policy).Observe(d.Seconds())
+}
+
+// QueueFull counts that a queue was found full. The name must be one of a small
+// fixed set.
+func (c *Collector) QueueFull(queue string) { c.full.WithLabelValues(queue).Inc() }
+
+// Describe implements prometheus.Collector.
+func (c *Collector) Describe(ch chan<- *prometheus.Desc) {
+	for _, d := range c.desc {
+		ch <- d
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (c *Collector) Collect(ch chan<- prometheus.Metric) {
+	s := sink{ch, &c.desc}
+	s.put(buildInfo, 1, c.opts.Version, c.opts.Revision, runtime.Version())
+	s.put(configInfo, 1, c.opts.ConfigHash())
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	snap := c.opts.Snapshot()
+	c.collectSources(s, snap)
+	if snap == nil {
+		return
+	}
+	s.put(snapshots, float64(snap.Seq))
+	if snap.At != 0 {
+		s.put(snapshotTime, model.Duration(snap.At).Seconds())
+	}
+	s.put(liveApps, float64(snap.Cluster.LiveApps))
+	for i := range snap.Racks {
+		s.rack(&snap.Racks[i], hasRead(snap, model.SourceHDFS))
+	}
+	for _, k := range state.TrafficKinds() {
+		c.pairs[k].collect(s, k, &snap.Traffic)
+	}
+	for p, b := range snap.Traffic.Regret { // order-free: the registry sorts
+		s.put(regret, b, p)
+	}
+	l := snap.Cluster.Localities
+	s.put(localities, float64(l.NodeLocal), "node_local")
+	s.put(localities, float64(l.RackLocal), "rack_local")
+	s.put(localities, float64(l.OffSwitch), "off_switch")
+	c.byCause.add(snap, c.opts.Policy())
+	c.byCause.collect(s)
+	s.counts(&snap.Counts)
+}
+
+// collectSources exports the health of every source that is polled, whether or
+// not it has finished a poll.
+func (c *Collector) collectSources(s sink, snap *state.Snapshot) {
+	seen := make(map[model.Source]bool, len(c.opts.Sources))
+	if snap != nil {
+		now := model.Time(c.opts.Now().UnixMilli())
+		for i := range snap.Sources {
+			v := &snap.Sources[i]
+			seen[v.Source] = true
+			s.source(v, now)
+		}
+	}
+	for _, name := range c.opts.Sources {
+		if !seen[name] {
+			s.source(&state.SourceView{Source: name}, 0)
+		}
+	}
+}
+
+func hasRead(snap *state.Snapshot, source model.Source) bool {
+	return slices.ContainsFunc(snap.Sources, func(v state.SourceView) bool { return v.Source == source && v.LastOK != 0 })
+}
+
+// Handler serves what g gathers, in Prometheus' text format or OpenMetrics.
+func Handler(g prometheus.Gatherer, log hclog.Logger) http.Handler {
+	return promhttp.HandlerFor(g, promhttp.HandlerOpts{
+		ErrorLog:            scrapeLog{log},
+		ErrorHandling:       promhttp.HTTPErrorOnError,
+		MaxRequestsInFlight: 8,
+		EnableOpenMetrics:   true,
+	})
+}
+
+// scrapeLog reports what a scrape could not gather.
+type scrapeLog struct{ log hclog.Logger }
+
+// Println implements promhttp.Logger.
+func (l scrapeLog) Println(v ...any) {
+	l.log.Error("scrape is not complete", "error", strings.TrimSpace(fmt.Sprintln(v...)))
+}
