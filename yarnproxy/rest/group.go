@@ -116,7 +116,7 @@ func (g *Group) Get(ctx context.Context, path, accept string, use func(base stri
 		}
 		failed = append(failed, err)
 	}
-	return g.noneAnswered(errors.Join(failed...))
+	return g.noneAnswered(joined(failed))
 }
 
 // Active returns the base URL that answered last, or "" before any did.
@@ -172,6 +172,21 @@ func (g *Group) backoff() time.Duration {
 	d = min(d, g.opts.MaxBackoff)
 	return d/2 + time.Duration(g.opts.Rand()*float64(d/2))
 }
+
+// joined are the errors of several daemons, on one line.
+type joined []error
+
+// Error implements error.
+func (j joined) Error() string {
+	texts := make([]string, len(j))
+	for i, err := range j {
+		texts[i] = err.Error()
+	}
+	return strings.Join(texts, "; ")
+}
+
+// Unwrap implements errors' unwrapping.
+func (j joined) Unwrap() []error { return j }
 
 // elsewhere reports whether another daemon of the group may answer what this
 // one did not: it is not the active one, or no answer came at all.

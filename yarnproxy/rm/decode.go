@@ -256,6 +256,8 @@ func DecodeApp(body []byte) (model.App, model.AsksFact, error) {
 type Attempt struct {
 	Number int          // 1 for the first
 	AMNode model.NodeID // where its ApplicationMaster runs, "" before it does
+	// Blacklist holds the hosts (or racks) the application refuses now.
+	Blacklist []string
 }
 
 // DecodeAttempts decodes /ws/v1/cluster/apps/{appid}/appattempts, sorted by
@@ -264,8 +266,9 @@ func DecodeAttempts(body []byte) ([]Attempt, error) {
 	var doc struct {
 		Attempts *rest.Object[struct {
 			Attempt rest.List[struct {
-				ID   rest.Int  `json:"id"`
-				Node rest.Text `json:"nodeId"`
+				ID        rest.Int  `json:"id"`
+				Node      rest.Text `json:"nodeId"`
+				Blacklist rest.Text `json:"blacklistedNodes"` // "host1, host2"
 			}] `json:"appAttempt"`
 		}] `json:"appAttempts"`
 	}
@@ -280,7 +283,10 @@ func DecodeAttempts(body []byte) ([]Attempt, error) {
 		if a.ID <= 0 {
 			return nil, fmt.Errorf("appattempts: element %d: no id", i)
 		}
-		attempts = append(attempts, Attempt{Number: int(a.ID), AMNode: model.NodeID(a.Node)})
+		attempts = append(attempts, Attempt{
+			Number: int(a.ID), AMNode: model.NodeID(a.Node),
+			Blacklist: strings.FieldsFunc(string(a.Blacklist), func(r rune) bool { return r == ',' || r == ' ' }),
+		})
 	}
 	slices.SortFunc(attempts, func(a, b Attempt) int { return a.Number - b.Number })
 	return attempts, nil

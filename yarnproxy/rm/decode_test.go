@@ -193,21 +193,25 @@ func TestDialects(t *testing.T) {
 		{"containers", `{"containers":{"container":` + containerText + `}}`, []model.Container{container}},
 		{"containers", `{"containers":{"container":[` + containerText + `,{"containerId":"container_1_0001_01_000009","containerState":"COMPLETE"}]}}`, []model.Container{container}},
 		{"appattempts", `{"appAttempts":{}}`, []rm.Attempt(nil)},
-		{"appattempts", `{"appAttempts":{"appAttempt":{"id":"2","nodeId":"w1:8041"}}}`, []rm.Attempt{{Number: 2, AMNode: "w1:8041"}}},
-		{"appattempts", `{"appAttempts":{"appAttempt":[{"id":2},{"id":1}]}}`, []rm.Attempt{{Number: 1}, {Number: 2}}},
+		{"appattempts", `{"appAttempts":{"appAttempt":{"id":"2","nodeId":"w1:8041","blacklistedNodes":"w2, w3.example.com, /rack1"}}}`, []rm.Attempt{{Number: 2, AMNode: "w1:8041", Blacklist: []string{"w2", "w3.example.com", "/rack1"}}}},
+		{"appattempts", `{"appAttempts":{"appAttempt":[{"id":2},{"id":1}]}}`, []rm.Attempt{{Number: 1, Blacklist: []string{}}, {Number: 2, Blacklist: []string{}}}},
 		{"localities", `{"beans":[]}`, (*model.LocalityCounts)(nil)},
 		{"localities", `{"beans":[{"tag.Queue":"root.default","AggregateNodeLocalContainersAllocated":1}]}`, (*model.LocalityCounts)(nil)},
 		{"localities", strings.Replace(string(recorded(t, "jmx-QueueMetrics-root-default")), `"root.default"`, `"root"`, 1), &model.LocalityCounts{NodeLocal: 176, RackLocal: 14, OffSwitch: 154}},
 		// 2.x: no paths, and children in a bare list or alone.
 		{"scheduler", `{"scheduler":{"schedulerInfo":{"type":"fifoScheduler","capacity":"NaN","qstate":"RUNNING"}}}`, queues{"fifoScheduler", []model.Queue{{ID: "default", Share: 1}}}},
-		{"scheduler", `{"scheduler":{"schedulerInfo":{"type":"capacityScheduler","queueName":"root","queues":{"queue":[
+		{
+			"scheduler", `{"scheduler":{"schedulerInfo":{"type":"capacityScheduler","queueName":"root","queues":{"queue":[
 			{"queueName":"a","absoluteCapacity":"25","queues":{"queue":{"queueName":"b","absoluteCapacity":NaN}}},
 			{"type":"capacitySchedulerLeafQueueInfo","queueName":"c","absoluteCapacity":75.0}]}}}}`,
-			queues{"capacityScheduler", []model.Queue{{ID: "root.a.b"}, {ID: "root.c", Share: 0.75}}}},
-		{"scheduler", `{"scheduler":{"schedulerInfo":{"type":"fairScheduler","rootQueue":{"queueName":"root","childQueues":[
+			queues{"capacityScheduler", []model.Queue{{ID: "root.a.b"}, {ID: "root.c", Share: 0.75}}},
+		},
+		{
+			"scheduler", `{"scheduler":{"schedulerInfo":{"type":"fairScheduler","rootQueue":{"queueName":"root","childQueues":[
 			{"queueName":"root.a","clusterResources":{"memory":100},"steadyFairResources":{"memory":50},"childQueues":{"queueName":"root.a.b","clusterResources":{"memory":100},"steadyFairResources":{"memory":"20"}}},
 			{"queueName":"root.c","clusterResources":{"memory":100},"steadyFairResources":{"memory":50}}]}}}}`,
-			queues{"fairScheduler", []model.Queue{{ID: "root.a.b", Share: 0.2}, {ID: "root.c", Share: 0.5}}}},
+			queues{"fairScheduler", []model.Queue{{ID: "root.a.b", Share: 0.2}, {ID: "root.c", Share: 0.5}}},
+		},
 	}
 	for _, test := range tests {
 		got, err := decoders()[test.kind]([]byte(test.body))

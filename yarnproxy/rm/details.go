@@ -13,6 +13,10 @@ import (
 	"heddle/yarnproxy/rest"
 )
 
+// attemptEvery is how many times an application's containers are read for one
+// time its attempts are, which tell what hosts it refuses.
+const attemptEvery = 5
+
 // details asks for the asks and containers of one application after another,
 // going on where the last round stopped, until all were asked or the interval
 // is over or the budget spent. The first is asked in any case, so that a round
@@ -22,7 +26,7 @@ func (r *round) details(ctx context.Context) (bool, error) {
 	within := ctx
 	for i, id := range order {
 		if i > 0 {
-			left := r.cfg.PollInterval - r.elapsed()
+			left := r.cfg.PollInterval*9/10 - r.elapsed() // a tenth is the pause
 			if left <= 0 {
 				return false, nil
 			}
@@ -112,19 +116,13 @@ func (r *round) containers(ctx context.Context, id model.AppID, l *liveApp) erro
 		return r.send(ctx, model.ContainersFact{App: id})
 	}
 	path := clusterPath + "/apps/" + string(id) + "/appattempts"
-	if l.attempt.Number == 0 {
-		body, err := r.fetch(ctx, path)
-		if err != nil {
+	if l.attempt.Number == 0 || l.readAgo >= attemptEvery {
+		if err := r.attempt(ctx, path, l); err != nil {
 			return err
 		}
-		attempts, err := DecodeAttempts(body)
-		if err != nil {
-			return r.invalid(path, err)
-		}
-		if len(attempts) == 0 {
-			return r.send(ctx, model.ContainersFact{App: id})
-		}
-		l.attempt = Attempt{Number: attempts[len(attempts)-1].Number, AMNode: l.app.AMNode}
+	}
+	if l.attempt.Number == 0 {
+		return r.send(ctx, model.ContainersFact{App: id})
 	}
 	path += fmt.Sprintf("/%s_%06d/containers", strings.Replace(string(id), "application", "appattempt", 1), l.attempt.Number)
 	body, err := r.fetch(ctx, path)
@@ -138,8 +136,27 @@ func (r *round) containers(ctx context.Context, id model.AppID, l *liveApp) erro
 	if err != nil {
 		return r.invalid(path, err)
 	}
-	if len(list) == 0 {
+	fact := model.ContainersFact{App: id, Containers: list, Blacklist: slices.Clone(l.attempt.Blacklist)}
+	if l.readAgo++; len(list) == 0 {
 		l.attempt = Attempt{}
 	}
-	return r.send(ctx, model.ContainersFact{App: id, Containers: list})
+	return r.send(ctx, fact)
+}
+
+// attempt reads which attempt of an application is the current one.
+func (r *round) attempt(ctx context.Context, path string, l *liveApp) error {
+	body, err := r.fetch(ctx, path)
+	if err != nil {
+		return err
+	}
+	attempts, err := DecodeAttempts(body)
+	if err != nil {
+		return r.invalid(path, err)
+	}
+	l.attempt, l.readAgo = Attempt{}, 0
+	if len(attempts) > 0 {
+		l.attempt = attempts[len(attempts)-1]
+		l.attempt.AMNode = l.app.AMNode // as the list names it: a change means another attempt
+	}
+	return nil
 }

@@ -65,6 +65,7 @@ type Poller struct {
 type liveApp struct {
 	app     model.App
 	attempt Attempt // whose containers are read; Number 0 when it is not known
+	readAgo int     // times the containers were read since the attempt was
 	failing bool    // its details could not be read last time, and that was said
 }
 
