@@ -14,10 +14,12 @@ type MapOutput struct {
 	Total    model.Bytes   // as the job counter says; model.Unknown until it was read
 	Reported model.Bytes   // the part known from attempts
 	Unplaced model.Bytes   // of maps whose rack no source has told
+	Version  int           // changes whenever any of this does
 }
 
 func (c *Cluster) refreshOutput(j *Job) {
 	o, done := &j.Output, &j.Map.done
+	o.Version++
 	o.ByRack = grown(o.ByRack[:0], len(done.tasks)-1)
 	o.Reported = shuffle.Total(done.output)
 	o.Total, o.Unplaced = j.counters.MapOutput, 0

@@ -17,12 +17,11 @@ type reduceChoice struct {
 
 // sarpFacts is everything a choice depends on.
 type sarpFacts struct {
-	reduces  int
-	maps     int // completed
-	reported model.Bytes
-	output   model.Bytes
-	choice   int // version of SAMP's choice
-	epoch    int
+	reduces int
+	maps    int // completed
+	output  int // version of the map output
+	choice  int // version of SAMP's choice
+	epoch   int
 }
 
 // targets returns SARP's choice for a job (Fig. 6): in proportion to the map
@@ -37,11 +36,10 @@ func (p *Policy) targets(v state.View, j *state.Job, enabled bool) *reduceChoice
 	m := p.mapChoice(v, j)
 	c := &p.of(j).reduces
 	now := sarpFacts{
-		reduces: tasksOf(j.Reduce), maps: j.Map.Completed, reported: j.Output.Reported, output: j.Output.Total,
-		choice: m.version, epoch: p.epoch,
+		reduces: tasksOf(j.Reduce), maps: j.Map.Completed, output: j.Output.Version, choice: m.version, epoch: p.epoch,
 	}
 	if c.final {
-		now.maps, now.reported, now.output, now.choice = c.from.maps, c.from.reported, c.from.output, c.from.choice
+		now.maps, now.output, now.choice = c.from.maps, c.from.output, c.from.choice
 	}
 	if c.from != now || c.reason == "" {
 		c.from = now
