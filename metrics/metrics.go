@@ -45,7 +45,7 @@ type Options struct {
 // goroutine.
 type Collector struct {
 	opts   Options
-	desc   [metricCount]*prometheus.Desc
+	all    [metricCount]described
 	rounds *prometheus.HistogramVec
 	full   *prometheus.CounterVec
 
@@ -64,7 +64,7 @@ func New(reg prometheus.Registerer, opts Options) (*Collector, error) {
 	r, q := live[roundDuration], live[queueFull]
 	c := &Collector{
 		opts:    opts,
-		desc:    descs(),
+		all:     describe(),
 		rounds:  prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: r.name, Help: r.help, Buckets: roundBuckets()}, r.labels),
 		full:    prometheus.NewCounterVec(prometheus.CounterOpts{Name: q.name, Help: q.help}, q.labels),
 		pairs:   map[state.TrafficKind]*pairs{},
@@ -97,14 +97,14 @@ func (c *Collector) QueueFull(queue string) { c.full.WithLabelValues(queue).Inc(
 
 // Describe implements prometheus.Collector.
 func (c *Collector) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range c.desc {
-		ch <- d
+	for _, d := range c.all {
+		ch <- d.desc
 	}
 }
 
 // Collect implements prometheus.Collector.
 func (c *Collector) Collect(ch chan<- prometheus.Metric) {
-	s := sink{ch, &c.desc}
+	s := sink{ch, &c.all}
 	s.put(buildInfo, 1, c.opts.Version, c.opts.Revision, runtime.Version())
 	s.put(configInfo, 1, c.opts.ConfigHash())
 	c.mu.Lock()

@@ -35,8 +35,8 @@ type rig struct {
 	policy string
 }
 
-func newRig(t testing.TB, pairs int) *rig {
-	t.Helper()
+func newRig(tb testing.TB, pairs int) *rig {
+	tb.Helper()
 	r := &rig{reg: prometheus.NewRegistry(), now: start, policy: sample.Policy}
 	var err error
 	r.Collector, err = metrics.New(r.reg, metrics.Options{
@@ -47,7 +47,7 @@ func newRig(t testing.TB, pairs int) *rig {
 		Queues:  []string{"observations", "recorder"},
 	})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return r
 }

@@ -12,27 +12,13 @@ import (
 
 // sink turns values into metrics of one scrape.
 type sink struct {
-	ch   chan<- prometheus.Metric
-	desc *[metricCount]*prometheus.Desc
+	ch  chan<- prometheus.Metric
+	all *[metricCount]described
 }
 
 // put sends one counter or gauge.
 func (s sink) put(m metric, v float64, labels ...string) {
-	t := prometheus.GaugeValue
-	if isCounter(m) {
-		t = prometheus.CounterValue
-	}
-	s.ch <- prometheus.MustNewConstMetric(s.desc[m], t, v, labels...)
-}
-
-// isCounter reports whether a metric only ever grows. A test compares it with
-// the table of metrics.
-func isCounter(m metric) bool {
-	switch m {
-	case snapshots, polls, pollBytes, crossRack, localities, decisions, rejected, regret, unknownHosts, clockJumps, restarts, estimatedLoads, untrackedTasks:
-		return true
-	}
-	return false
+	s.ch <- prometheus.MustNewConstMetric(s.all[m].desc, s.all[m].value, v, labels...)
 }
 
 func oneIf(b bool) float64 {
@@ -64,7 +50,7 @@ func (s sink) source(v *state.SourceView, now model.Time) {
 		}
 		buckets[b] = sum
 	}
-	s.ch <- prometheus.MustNewConstHistogram(s.desc[pollDuration], uint64(count), v.Seconds, buckets, name) //nolint:gosec // a count
+	s.ch <- prometheus.MustNewConstHistogram(s.all[pollDuration].desc, uint64(count), v.Seconds, buckets, name)
 }
 
 // usualStates are the node states every rack has a figure for, be it 0. The

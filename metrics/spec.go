@@ -61,47 +61,38 @@ const (
 // scraped returns the metrics that are built at scrape time, by number.
 func scraped() [metricCount]spec {
 	return [metricCount]spec{
-		buildInfo:    {"heddle_build_info", gauge, []string{"version", "revision", "goversion"}, "Always 1; its labels say which heddle runs."},
-		configInfo:   {"heddle_config_info", gauge, []string{"hash"}, "Always 1; the label changes when another configuration is loaded."},
-		snapshotTime: {"heddle_snapshot_timestamp_seconds", gauge, nil, "Time of the newest observation in the published snapshot, Unix seconds; absent before the first observation."},
-		snapshots:    {"heddle_snapshots_published_total", counter, nil, "Snapshots published for readers; it stands still when the loop that owns the state does."},
-		sourceUp:     {"heddle_source_up", gauge, []string{"source"}, "1 if the last poll of the source gave an answer that could be used, in full or within the budget."},
-		sourceAge:    {"heddle_source_age_seconds", gauge, []string{"source"}, "Time since the last good poll of the source; absent before the first good one."},
-		polls:        {"heddle_polls_total", counter, []string{"source", "result"}, "Polls of the source, by how they ended."},
-		pollBytes:    {"heddle_poll_bytes_total", counter, []string{"source"}, "Bytes received from the source."},
-		pollDuration: {"heddle_poll_duration_seconds", histogram, []string{"source"}, "Duration of one whole poll of the source, from 10 ms to 60 s."},
-		liveApps:     {"heddle_live_applications", gauge, nil, "Applications that have not ended."},
-		rackNodes:    {"heddle_rack_nodes", gauge, []string{"rack", "state"}, "NodeManagers of the rack by YARN node state, in lower case."},
-		rackMemory:   {"heddle_rack_memory_bytes", gauge, []string{"rack", "use"}, "Memory of the rack's running NodeManagers as YARN manages it; use is used, free or total."},
-		rackVCores:   {"heddle_rack_vcores", gauge, []string{"rack", "use"}, "Virtual cores of the rack's running NodeManagers; use is used, free or total."},
-		rackContainers: {
-			"heddle_rack_containers", gauge,
-			[]string{"rack", "kind"}, "Live containers on the rack; kind is map, reduce, am, or other for those no source has told apart.",
-		},
-		rackPendingMaps: {"heddle_rack_pending_maps", gauge, []string{"rack"}, "Outstanding map asks that would be at least rack-local on the rack, over all jobs; one ask counts on each of its racks."},
-		uplinkCapacity:  {"heddle_rack_uplink_capacity_bytes_per_second", gauge, []string{"rack"}, "Capacity of the rack's uplink in its slower direction; absent when not known."},
-		uplinkRate: {
-			"heddle_rack_uplink_bytes_per_second", gauge,
-			[]string{"rack", "direction", "source"}, "Smoothed load of the rack's uplink; direction out leaves the rack, source is where the figure is from (estimate, shuffle-jmx, prometheus).",
-		},
+		buildInfo:         {"heddle_build_info", gauge, []string{"version", "revision", "goversion"}, "Always 1; its labels say which heddle runs."},
+		configInfo:        {"heddle_config_info", gauge, []string{"hash"}, "Always 1; the label changes when another configuration is loaded."},
+		snapshotTime:      {"heddle_snapshot_timestamp_seconds", gauge, nil, "Time of the newest observation in the published snapshot, Unix seconds; absent before the first observation."},
+		snapshots:         {"heddle_snapshots_published_total", counter, nil, "Snapshots published for readers; it stands still when the loop that owns the state does."},
+		sourceUp:          {"heddle_source_up", gauge, []string{"source"}, "1 if the last poll of the source gave an answer that could be used, in full or within the budget."},
+		sourceAge:         {"heddle_source_age_seconds", gauge, []string{"source"}, "Time since the last good poll of the source; absent before the first good one."},
+		polls:             {"heddle_polls_total", counter, []string{"source", "result"}, "Polls of the source, by how they ended."},
+		pollBytes:         {"heddle_poll_bytes_total", counter, []string{"source"}, "Bytes received from the source."},
+		pollDuration:      {"heddle_poll_duration_seconds", histogram, []string{"source"}, "Duration of one whole poll of the source, from 10 ms to 60 s."},
+		liveApps:          {"heddle_live_applications", gauge, nil, "Applications that have not ended."},
+		rackNodes:         {"heddle_rack_nodes", gauge, []string{"rack", "state"}, "NodeManagers of the rack by YARN node state, in lower case."},
+		rackMemory:        {"heddle_rack_memory_bytes", gauge, []string{"rack", "use"}, "Memory of the rack's running NodeManagers as YARN manages it; use is used, free or total."},
+		rackVCores:        {"heddle_rack_vcores", gauge, []string{"rack", "use"}, "Virtual cores of the rack's running NodeManagers; use is used, free or total."},
+		rackContainers:    {"heddle_rack_containers", gauge, []string{"rack", "kind"}, "Live containers on the rack; kind is map, reduce, am, or other for those no source has told apart."},
+		rackPendingMaps:   {"heddle_rack_pending_maps", gauge, []string{"rack"}, "Outstanding map asks that would be at least rack-local on the rack, over all jobs; one ask counts on each of its racks."},
+		uplinkCapacity:    {"heddle_rack_uplink_capacity_bytes_per_second", gauge, []string{"rack"}, "Capacity of the rack's uplink in its slower direction; absent when not known."},
+		uplinkRate:        {"heddle_rack_uplink_bytes_per_second", gauge, []string{"rack", "direction", "source"}, "Smoothed load of the rack's uplink; direction out leaves the rack, source is where the figure is from (estimate, shuffle-jmx, prometheus)."},
 		uplinkUtilization: {"heddle_rack_uplink_utilization_ratio", gauge, []string{"rack", "direction"}, "Load of the rack's uplink over its capacity in that direction; absent when the capacity is not known."},
 		rackSaturated:     {"heddle_rack_saturated", gauge, []string{"rack"}, "1 while the policy takes the rack's uplink for saturated (network.saturation, with hysteresis)."},
-		crossRack: {
-			"heddle_cross_rack_bytes_total", counter,
-			[]string{"src_rack", "dst_rack", "kind"}, "Bytes moved from rack to rack as job counters tell; kind is shuffle, map_read or write. Pairs beyond the limit are summed under other, and a pair that gets a series of its own leaves there what it had.",
-		},
-		hdfsBlocks:       {"heddle_hdfs_blocks", gauge, []string{"rack"}, "HDFS block replicas on the rack's DataNodes; absent until the NameNode was read."},
-		localities:       {"heddle_containers_allocated_total", counter, []string{"locality"}, "Containers the scheduler allocated since heddle started, by locality level; ResourceManager restarts do not reset it."},
-		decisions:        {"heddle_decisions_total", counter, []string{"policy", "reason"}, "Verified decisions, by the policy in charge and its reason."},
-		rejected:         {"heddle_rejected_placements_total", counter, []string{"policy", "rule"}, "Proposals of the policy that the engine dropped, by the rule they broke."},
-		regret:           {"heddle_regret_bytes_total", counter, []string{"policy"}, "Shuffle bytes that crossed racks above what the policy's plan would have sent, summed over finished jobs."},
-		rackMismatches:   {"heddle_rack_mismatches", gauge, nil, "Hosts that ResourceManager, NameNode and the site's table do not put in one rack; /v1/cluster names them."},
-		hostsWithoutRack: {"heddle_hosts_without_rack", gauge, nil, "NodeManagers in /default-rack: the topology does not know them."},
-		unknownHosts:     {"heddle_unknown_hosts_total", counter, nil, "Times a task or a replica was on a host that no source places in a rack; it was counted in /default-rack."},
-		clockJumps:       {"heddle_clock_jumps_total", counter, nil, "Observations more than a minute older than the one before: a clock was set back."},
-		restarts:         {"heddle_resourcemanager_restarts_total", counter, nil, "ResourceManager restarts and failovers seen."},
-		estimatedLoads:   {"heddle_estimated_loads_total", counter, nil, "Samples of a rack's uplink that fell back to the estimate because the configured source had no fresh figure."},
-		untrackedTasks:   {"heddle_untracked_tasks_total", counter, nil, "Updates of tasks that are not followed one by one: beyond the limit, or outside their stage."},
+		crossRack:         {"heddle_cross_rack_bytes_total", counter, []string{"src_rack", "dst_rack", "kind"}, "Bytes moved from rack to rack as job counters tell; kind is shuffle, map_read or write. Pairs beyond the limit are summed under other, and a pair that gets a series of its own leaves there what it had."},
+		hdfsBlocks:        {"heddle_hdfs_blocks", gauge, []string{"rack"}, "HDFS block replicas on the rack's DataNodes; absent until the NameNode was read."},
+		localities:        {"heddle_containers_allocated_total", counter, []string{"locality"}, "Containers the scheduler allocated since heddle started, by locality level; ResourceManager restarts do not reset it."},
+		decisions:         {"heddle_decisions_total", counter, []string{"policy", "reason"}, "Verified decisions, by the policy in charge and its reason."},
+		rejected:          {"heddle_rejected_placements_total", counter, []string{"policy", "rule"}, "Proposals of the policy that the engine dropped, by the rule they broke."},
+		regret:            {"heddle_regret_bytes_total", counter, []string{"policy"}, "Shuffle bytes that crossed racks above what the policy's plan would have sent, summed over finished jobs."},
+		rackMismatches:    {"heddle_rack_mismatches", gauge, nil, "Hosts that ResourceManager, NameNode and the site's table do not put in one rack; /v1/cluster names them."},
+		hostsWithoutRack:  {"heddle_hosts_without_rack", gauge, nil, "NodeManagers in /default-rack: the topology does not know them."},
+		unknownHosts:      {"heddle_unknown_hosts_total", counter, nil, "Times a task or a replica was on a host that no source places in a rack; it was counted in /default-rack."},
+		clockJumps:        {"heddle_clock_jumps_total", counter, nil, "Observations more than a minute older than the one before: a clock was set back."},
+		restarts:          {"heddle_resourcemanager_restarts_total", counter, nil, "ResourceManager restarts and failovers seen."},
+		estimatedLoads:    {"heddle_estimated_loads_total", counter, nil, "Samples of a rack's uplink that fell back to the estimate because the configured source had no fresh figure."},
+		untrackedTasks:    {"heddle_untracked_tasks_total", counter, nil, "Updates of tasks that are not followed one by one: beyond the limit, or outside their stage."},
 	}
 }
 
@@ -128,10 +119,20 @@ func roundBuckets() []float64 {
 	return []float64{0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10}
 }
 
-func descs() [metricCount]*prometheus.Desc {
-	var out [metricCount]*prometheus.Desc
+// described is a spec as the client library wants it. The value type means
+// nothing for a histogram.
+type described struct {
+	desc  *prometheus.Desc
+	value prometheus.ValueType
+}
+
+func describe() [metricCount]described {
+	var out [metricCount]described
 	for i, s := range scraped() {
-		out[i] = prometheus.NewDesc(s.name, s.help, s.labels, nil)
+		out[i] = described{prometheus.NewDesc(s.name, s.help, s.labels, nil), prometheus.GaugeValue}
+		if s.kind == counter {
+			out[i].value = prometheus.CounterValue
+		}
 	}
 	return out
 }

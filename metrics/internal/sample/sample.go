@@ -7,9 +7,7 @@ import (
 	"fmt"
 
 	"heddle/core/model"
-	"heddle/core/shuffle"
 	"heddle/core/state"
-	"heddle/core/topology"
 )
 
 // Sizes of the cluster.
@@ -33,8 +31,7 @@ type Cluster struct {
 // New returns the cluster before its first step; at is the time of that step.
 func New(at model.Time) *Cluster {
 	cfg := state.DefaultConfig()
-	cfg.Uplinks = topology.Uplinks{Default: topology.Link{Out: 125e6, In: 125e6}}
-	cfg.Saturation = shuffle.DefaultSaturation()
+	cfg.Uplinks.Default.Out, cfg.Uplinks.Default.In = 125e6, 125e6
 	return &Cluster{state: state.New(cfg), at: at}
 }
 
@@ -62,7 +59,6 @@ func (c *Cluster) Step(at model.Time) *state.Snapshot {
 	})
 	c.apply(model.SourceRM, c.nodes())
 	if c.step == 1 {
-		// The job before this one tells from which time on heddle watches.
 		c.apply(model.SourceHDFS, dataNodes())
 	}
 	c.apply(model.SourceRM, model.AppsFact{Apps: []model.App{{
