@@ -91,7 +91,11 @@ func New(raw json.RawMessage) (policy.Policy, error) {
 	if err := policy.Decode(raw, &p); err != nil {
 		return nil, err
 	}
-	return NewWith(p)
+	built, err := NewWith(p)
+	if err != nil {
+		return nil, err // not a nil *Policy in a Policy
+	}
+	return built, nil
 }
 
 // NewWith builds the policy from parameters.

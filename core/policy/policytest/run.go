@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"reflect" //nolint:depguard // the suite looks into a policy's memory; it is imported by tests only
 	"testing" //nolint:depguard // the suite is imported by tests only
 
@@ -27,12 +26,19 @@ func Run(t *testing.T, registry policy.Registry) {
 	}
 }
 
+// seeded is how many scenes of plain random draws Conform adds to those rapid
+// draws: rapid's are small and shrink well, these are larger.
+const seeded = 200
+
 // Conform holds one policy to the suite.
 func Conform(t *testing.T, e policy.Entry) {
 	t.Helper()
 	for _, p := range properties() {
 		t.Run(p.name, func(t *testing.T) {
 			t.Parallel()
+			if err := p.seeded(e, 1, seeded); err != nil {
+				t.Error(err)
+			}
 			rapid.Check(t, func(rt *rapid.T) {
 				if err := p.check(e, drawing(rt)); err != nil {
 					rt.Fatal(err)
@@ -42,15 +48,21 @@ func Conform(t *testing.T, e policy.Entry) {
 	}
 }
 
-// Check draws one cluster after the other from a seeded source and returns the
-// first breach of the suite. It is what the suite's own tests use.
-func Check(e policy.Entry, seed uint64, clusters int) error {
+// Check holds a policy to the suite on scenes of the seeds from the first on,
+// and returns the first breach. It is what the suite's own tests use.
+func Check(e policy.Entry, first uint64, scenes int) error {
 	for _, p := range properties() {
-		draw := Seeded(seed)
-		for range clusters {
-			if err := p.check(e, draw); err != nil {
-				return fmt.Errorf("%s: %w", p.name, err)
-			}
+		if err := p.seeded(e, first, scenes); err != nil {
+			return fmt.Errorf("%s: %w", p.name, err)
+		}
+	}
+	return nil
+}
+
+func (p *property) seeded(e policy.Entry, first uint64, scenes int) error {
+	for i := range uint64(scenes) { //nolint:gosec // never negative
+		if err := p.check(e, Seeded(first+i)); err != nil {
+			return fmt.Errorf("scene of seed %d: %w", first+i, err)
 		}
 	}
 	return nil
@@ -78,9 +90,9 @@ func drawing(t *rapid.T) Draw {
 	return func(lo, hi int) int { return rapid.IntRange(lo, hi).Draw(t, "n") }
 }
 
-// must builds the policy at its defaults; a registered policy that cannot be
-// built breaks the registry itself.
-func must(e policy.Entry) (policy.Policy, error) {
+// build makes the policy at its defaults; one that cannot be built breaks the
+// registry itself.
+func build(e policy.Entry) (policy.Policy, error) {
 	p, err := e.New(nil)
 	if err != nil {
 		return nil, fmt.Errorf("build at the defaults: %w", err)
@@ -88,38 +100,12 @@ func must(e policy.Entry) (policy.Policy, error) {
 	return p, nil
 }
 
-// session offers nodes to a policy one after the other and supposes each
-// placement carried out, as a round of the engine does.
-type session struct {
-	cluster *state.Cluster
-	policy  policy.Policy
-	in      policy.Input
-	now     model.Time
-}
-
-func newSession(e policy.Entry, s Scene) (*session, error) {
-	p, err := must(e)
+func open(e policy.Entry, scene Scene) (*Session, error) {
+	p, err := build(e)
 	if err != nil {
 		return nil, err
 	}
-	c := s.Cluster()
-	return &session{cluster: c, policy: p, now: Epoch, in: policy.Input{View: c.View(), Rand: rand.New(rand.NewPCG(1, 0))}}, nil
-}
-
-// offer asks the policy about a node some time after the last offer.
-func (s *session) offer(node model.NodeID, kinds model.Stage, after model.Duration) []model.Placement {
-	s.pass(after)
-	return s.ask(node, kinds)
-}
-
-func (s *session) pass(after model.Duration) {
-	s.now = s.now.Add(after)
-	s.cluster.Advance(s.now)
-}
-
-func (s *session) ask(node model.NodeID, kinds model.Stage) []model.Placement {
-	s.in.Offer = policy.Offer{Node: s.in.View.Node(node), Kinds: kinds}
-	return s.policy.Place(&s.in)
+	return NewSession(p, scene), nil
 }
 
 // step is one drawn offer.
@@ -145,21 +131,21 @@ func steps(s Scene, draw Draw) []step {
 // true locality label.
 func placementsPossible(e policy.Entry, draw Draw) error {
 	scene := Generate(draw, DefaultShape())
-	s, err := newSession(e, scene)
+	s, err := open(e, scene)
 	if err != nil {
 		return err
 	}
 	for _, st := range steps(scene, draw) {
 		fresh := s.cluster.Mark() == 0
-		for _, p := range s.offer(st.node, st.kinds, st.after) {
+		for _, p := range s.Offer(st.node, st.kinds, st.after) {
 			if err := possible(s, st, &p); err != nil {
 				return fmt.Errorf("placement %+v: %w", p, err)
 			}
 			if err := labelled(scene, &p); fresh && err != nil {
 				return fmt.Errorf("placement %+v: %w", p, err)
 			}
-			s.cluster.Assume(p)
-			if free := s.in.View.Node(p.Node).Free; free.MemoryMiB < 0 {
+			s.Assume(p)
+			if free := s.View().Node(p.Node).Free; free.MemoryMiB < 0 {
 				return fmt.Errorf("placement %+v: leaves %+v free", p, free)
 			}
 		}
@@ -167,13 +153,13 @@ func placementsPossible(e policy.Entry, draw Draw) error {
 	return nil
 }
 
-func possible(s *session, st step, p *model.Placement) error {
-	j := s.in.View.Job(p.App)
+func possible(s *Session, st step, p *model.Placement) error {
+	j := s.View().Job(p.App)
 	if j == nil || j.State.Final() {
 		return fmt.Errorf("no such job")
 	}
 	stage := j.Stage(p.Stage)
-	n := s.in.View.Node(p.Node)
+	n := s.View().Node(p.Node)
 	switch {
 	case stage == nil || stage.Pending <= 0:
 		return fmt.Errorf("no such ask")
@@ -183,7 +169,7 @@ func possible(s *session, st step, p *model.Placement) error {
 		return fmt.Errorf("not the offered node, or not usable")
 	case j.Blacklisted(n.Host):
 		return fmt.Errorf("the job refuses the node")
-	case !s.in.View.Fits(stage, n.Free):
+	case !s.View().Fits(stage, n.Free):
 		return fmt.Errorf("does not fit into %+v", n.Free)
 	}
 	return nil
@@ -209,26 +195,25 @@ func labelled(scene Scene, p *model.Placement) error {
 // inputUnchanged: a policy changes nothing it is shown.
 func inputUnchanged(e policy.Entry, draw Draw) error {
 	scene := Generate(draw, DefaultShape())
-	s, err := newSession(e, scene)
+	s, err := open(e, scene)
 	if err != nil {
 		return err
 	}
 	for _, st := range steps(scene, draw) {
-		s.pass(st.after)
+		s.Pass(st.after)
 		before := Fingerprint(s.cluster)
-		placed := s.ask(st.node, st.kinds)
+		placed := s.Ask(st.node, st.kinds)
 		if after := Fingerprint(s.cluster); after != before {
 			return fmt.Errorf("Place changed the cluster: %s", difference(before, after))
 		}
 		if planner, ok := s.policy.(policy.Planner); ok {
-			s.in.Jobs = s.in.View.Jobs()
-			planner.Plan(&s.in)
+			s.Plan(planner)
 			if after := Fingerprint(s.cluster); after != before {
 				return fmt.Errorf("Plan changed the cluster: %s", difference(before, after))
 			}
 		}
 		for _, p := range placed {
-			s.cluster.Assume(p)
+			s.Assume(p)
 		}
 	}
 	return nil
@@ -355,20 +340,19 @@ func answers(e policy.Entry, scene Scene, plan []step) (string, error) {
 
 // answersRenamed renders every placement and plan of a session.
 func answersRenamed(e policy.Entry, scene Scene, plan []step, rename func(string) string) (string, error) {
-	s, err := newSession(e, scene)
+	s, err := open(e, scene)
 	if err != nil {
 		return "", err
 	}
 	var all []any
 	for _, st := range plan {
-		for _, p := range s.offer(st.node, st.kinds, st.after) {
-			s.cluster.Assume(p)
+		for _, p := range s.Offer(st.node, st.kinds, st.after) {
+			s.Assume(p)
 			p.Node = model.NodeID(rename(string(p.Node)))
 			all = append(all, p)
 		}
 		if planner, ok := s.policy.(policy.Planner); ok {
-			s.in.Jobs = s.in.View.Jobs()
-			all = append(all, planner.Plan(&s.in))
+			all = append(all, s.Plan(planner))
 		}
 	}
 	out, err := json.Marshal(all)
@@ -408,7 +392,7 @@ const (
 // placed for a while, and returns how many tasks were. Needing more passes than
 // the budget is an error: every pass but the patient ones places something.
 func drain(e policy.Entry, scene Scene) (int, error) {
-	s, err := newSession(e, scene)
+	s, err := open(e, scene)
 	if err != nil {
 		return 0, err
 	}
@@ -418,10 +402,10 @@ func drain(e policy.Entry, scene Scene) (int, error) {
 			return 0, fmt.Errorf("still placing after %d passes", pass)
 		}
 		before := placed
-		s.now = s.now.Add(model.Second)
+		s.Pass(model.Second)
 		for i := range scene.Nodes {
-			for _, p := range s.offer(scene.Nodes[i].ID, "", 0) {
-				s.cluster.Assume(p)
+			for _, p := range s.Ask(scene.Nodes[i].ID, "") {
+				s.Assume(p)
 				placed++
 			}
 		}
@@ -436,19 +420,18 @@ func drain(e policy.Entry, scene Scene) (int, error) {
 // stateShrinks: what a policy keeps of jobs that left goes with them.
 func stateShrinks(e policy.Entry, draw Draw) error {
 	scene := Generate(draw, DefaultShape())
-	s, err := newSession(e, scene)
+	s, err := open(e, scene)
 	if err != nil {
 		return err
 	}
 	for _, st := range steps(scene, draw) {
-		s.offer(st.node, st.kinds, st.after)
+		s.Offer(st.node, st.kinds, st.after)
 		if planner, ok := s.policy.(policy.Planner); ok {
-			s.in.Jobs = s.in.View.Jobs()
-			planner.Plan(&s.in)
+			s.Plan(planner)
 		}
 	}
-	s.cluster.Apply(model.Observation{Source: model.SourceRM, At: s.now, Fact: model.AppsFact{}})
-	s.offer(scene.Nodes[0].ID, "", model.Second)
+	s.cluster.Apply(model.Observation{Source: model.SourceRM, At: s.View().Now(), Fact: model.AppsFact{}})
+	s.Offer(scene.Nodes[0].ID, "", model.Second)
 	if n := entries(reflect.ValueOf(s.policy), 0); n > 0 {
 		return fmt.Errorf("keeps %d map entries when every job has left", n)
 	}
@@ -485,7 +468,7 @@ func entries(v reflect.Value, depth int) int {
 // that end.
 func plansValid(e policy.Entry, draw Draw) error {
 	scene := Generate(draw, DefaultShape())
-	s, err := newSession(e, scene)
+	s, err := open(e, scene)
 	if err != nil {
 		return err
 	}
@@ -494,10 +477,8 @@ func plansValid(e policy.Entry, draw Draw) error {
 		return nil
 	}
 	for range draw(1, 4) {
-		s.now = s.now.Add(model.Duration(draw(0, 90)) * model.Second)
-		s.cluster.Advance(s.now)
-		s.in.Jobs = s.in.View.Jobs()
-		plans := planner.Plan(&s.in)
+		s.Pass(model.Duration(draw(0, 90)) * model.Second)
+		plans := s.Plan(planner)
 		seen := map[string]bool{}
 		for i := range plans {
 			p := &plans[i]
@@ -517,8 +498,8 @@ func plansValid(e policy.Entry, draw Draw) error {
 // longestHold is the engine's own limit.
 func longestHold() model.Duration { return engine.DefaultOptions("").MaxHold }
 
-func validPlan(s *session, p *model.Plan) error {
-	v := s.in.View
+func validPlan(s *Session, p *model.Plan) error {
+	v := s.View()
 	j := v.Job(p.App)
 	if j == nil || j.Stage(p.Stage) == nil {
 		return fmt.Errorf("no such stage")
@@ -558,7 +539,7 @@ func validPlan(s *session, p *model.Plan) error {
 // engineAgrees: the engine's verification drops nothing.
 func engineAgrees(e policy.Entry, draw Draw) error {
 	scene := Generate(draw, DefaultShape())
-	p, err := must(e)
+	p, err := build(e)
 	if err != nil {
 		return err
 	}

@@ -15,11 +15,11 @@ import (
 //   - timeout: a job older than the width is a window of its own, so that the
 //     oldest overdue job goes first, and all younger jobs are one window.
 type window struct {
-	width   model.Duration // 0 is no window: all jobs are in one
-	mode    WindowMode
-	now     model.Time
-	origin  model.Time
-	last    *state.Job
+	width  model.Duration // 0 is no window: all jobs are in one
+	mode   WindowMode
+	now    model.Time
+	origin model.Time
+	last   *state.Job
 }
 
 func (p *Policy) windows(v state.View) window {

@@ -1,0 +1,155 @@
+package fair_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"heddle/core/model"
+	"heddle/core/policy/fair"
+	"heddle/core/policy/policytest"
+	"heddle/core/state"
+)
+
+func one() model.Resource { return model.Resource{MemoryMiB: 1024, VCores: 1} }
+
+func node(host, rack string, containers int64) model.Node {
+	return model.Node{
+		ID: model.NodeID(host + ":1"), Host: host, Rack: model.RackID(rack), State: model.NodeRunning,
+		Total: model.Resource{MemoryMiB: 1024 * containers, VCores: containers},
+	}
+}
+
+// app has pending maps that read from the hosts named, done maps, and pending reduces.
+func app(id, user string, at int, done, reduces int, maps ...string) policytest.App {
+	a := policytest.App{
+		App:     model.App{ID: model.AppID(id), User: model.UserID(user), State: model.AppRunning, Submitted: policytest.Epoch.Add(model.Duration(at))},
+		MapTask: one(), ReduceTask: one(), Slowstart: state.DefaultSlowstart, MapOutput: model.Unknown,
+	}
+	task := func(stage model.Stage, i int, st model.TaskState) model.Task {
+		return model.Task{Stage: stage, Index: i, State: st, Input: -1, Output: -1, Shuffled: -1}
+	}
+	for i, host := range maps {
+		t := task(model.StageMap, i, model.TaskPending)
+		t.Preferred = []string{host}
+		a.Maps = append(a.Maps, t)
+	}
+	for range done {
+		t := task(model.StageMap, len(a.Maps), model.TaskSucceeded)
+		t.Host, t.Rack = "n1", "/r1"
+		a.Maps = append(a.Maps, t)
+	}
+	for i := range reduces {
+		a.Reduces = append(a.Reduces, task(model.StageReduce, i, model.TaskPending))
+	}
+	return a
+}
+
+// served offers a node n times and names what is placed.
+func served(t *testing.T, s policytest.Scene, n int) []string {
+	t.Helper()
+	p, err := fair.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	session := policytest.NewSession(p, s)
+	var out []string
+	for range n {
+		for _, p := range session.Ask(s.Nodes[0].ID, "") {
+			if p.Reason != model.ReasonFairShare || p.Task != model.AnyTask {
+				t.Errorf("placement %+v", p)
+			}
+			out = append(out, string(p.App)+" "+string(p.Stage)+" "+p.Locality.String())
+			session.Assume(p)
+		}
+	}
+	return out
+}
+
+func TestOrder(t *testing.T) {
+	t.Parallel()
+	nodes := []model.Node{node("n1", "/r1", 9), node("n2", "/r1", 1), node("n3", "/r2", 1)}
+	cfg := state.DefaultConfig()
+	heavier := state.DefaultConfig()
+	heavier.Weights = map[model.UserID]float64{"ann": 2}
+	for _, tc := range []struct {
+		name  string
+		scene policytest.Scene
+		want  []string
+	}{
+		{
+			"users take turns by usage, the earlier job's user first",
+			policytest.Scene{Nodes: nodes, Config: cfg, Apps: []policytest.App{
+				app("a", "ann", 1, 0, 0, "n1", "n1", "n1"), app("b", "bob", 0, 0, 0, "n1", "n1"),
+			}},
+			[]string{"b map NODE_LOCAL", "a map NODE_LOCAL", "b map NODE_LOCAL", "a map NODE_LOCAL", "a map NODE_LOCAL"},
+		},
+		{
+			"a weight of two takes two for one",
+			policytest.Scene{Nodes: nodes, Config: heavier, Apps: []policytest.App{
+				app("a", "ann", 0, 0, 0, "n1", "n1", "n1", "n1"), app("b", "bob", 1, 0, 0, "n1", "n1"),
+			}},
+			[]string{"a map NODE_LOCAL", "b map NODE_LOCAL", "a map NODE_LOCAL", "a map NODE_LOCAL", "b map NODE_LOCAL"},
+		},
+		{
+			"a user's jobs by arrival, whatever their locality, and without delay",
+			policytest.Scene{Nodes: nodes, Config: cfg, Apps: []policytest.App{
+				app("late", "ann", 9, 0, 0, "n1"), app("early", "ann", 0, 0, 0, "n3", "n2", "n1"),
+			}},
+			[]string{"early map NODE_LOCAL", "early map RACK_LOCAL", "early map OFF_SWITCH", "late map NODE_LOCAL"},
+		},
+		{
+			"reduces before maps once slowstart is passed",
+			policytest.Scene{Nodes: nodes, Config: cfg, Apps: []policytest.App{app("a", "ann", 0, 1, 1, "n1")}},
+			[]string{"a reduce OFF_SWITCH", "a map NODE_LOCAL"},
+		},
+		{
+			"no reduce before slowstart",
+			policytest.Scene{Nodes: nodes, Config: cfg, Apps: []policytest.App{app("a", "ann", 0, 0, 1, "n1")}},
+			[]string{"a map NODE_LOCAL"},
+		},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			if diff := cmp.Diff(tc.want, served(t, tc.scene, 5)); diff != "" {
+				t.Errorf("served (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// 1.5: reduces are due at ceil(slowstart x maps) completed maps.
+func TestReducesDue(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		slowstart   float64
+		total, done int
+		want        bool
+	}{
+		{0.05, 20, 0, false},
+		{0.05, 20, 1, true},
+		{0.05, 21, 1, false},
+		{0.05, 21, 2, true},
+		{0.05, 60, 3, true}, // 0.05 x 60 must not come out above 3
+		{0.07, 100, 7, true},
+		{0, 20, 0, true},
+		{1, 20, 19, false},
+		{1, 20, 20, true},
+		{0.05, 0, 0, true}, // map counts not known: the ask itself says so
+	} {
+		j := &state.Job{Slowstart: tc.slowstart, Map: &state.Stage{Total: tc.total, Completed: tc.done}}
+		if got := j.ReducesDue(); got != tc.want {
+			t.Errorf("slowstart %g, %d of %d maps: due %v, want %v", tc.slowstart, tc.done, tc.total, got, tc.want)
+		}
+	}
+}
+
+func TestParams(t *testing.T) {
+	t.Parallel()
+	if _, err := fair.New([]byte(`{"weight":2}`)); err == nil {
+		t.Error("an unknown key is taken")
+	}
+	if _, err := fair.New([]byte(`{}`)); err != nil {
+		t.Error(err)
+	}
+}
