@@ -418,3 +418,24 @@ func TestCancelled(t *testing.T) {
 		t.Errorf("error %v, want the context's", err)
 	}
 }
+
+// TestNoDowngrade: a redirect from https does not lead to plain http, not even
+// to an allowed host.
+func TestNoDowngrade(t *testing.T) {
+	t.Parallel()
+	base := roundTripper(func(r *http.Request) (*http.Response, error) {
+		if r.URL.Scheme == "http" {
+			t.Error("plain http was asked")
+		}
+		return &http.Response{
+			StatusCode: http.StatusFound, Request: r, Body: http.NoBody,
+			Header: http.Header{"Location": {"http://rm1:8090/"}},
+		}, nil
+	})
+	c := rest.New(rest.Options{Base: base, Allowed: rest.AllowBases([]string{"https://rm1:8090"})})
+	_, err := c.Get(t.Context(), "https://rm1:8090/x", "application/json")
+	var redirect *rest.RedirectError
+	if !errors.As(err, &redirect) || redirect.Location != "http://rm1:8090/" {
+		t.Errorf("error %v, want RedirectError", err)
+	}
+}

@@ -158,8 +158,11 @@ func TestGroupBacksOff(t *testing.T) {
 			t.Fatalf("error %v after the daemon came back", err)
 		}
 		p.set("rm1:8088", "down")
-		if err := g.GetJSON(t.Context(), "/x", &v); err == nil || errors.Is(err, rest.ErrBackoff) {
-			t.Errorf("error %v: a success must end the back-off", err)
+		for i, pause := range []time.Duration{0, 250 * time.Millisecond, 500 * time.Millisecond} {
+			time.Sleep(pause) // 0, 1/4 and 3/4 s after the first failure: tried, not tried, tried
+			if err := g.GetJSON(t.Context(), "/x", &v); err == nil || errors.Is(err, rest.ErrBackoff) != (i == 1) {
+				t.Errorf("%d: error %v: a success must end the back-off", i, err)
+			}
 		}
 	})
 }
@@ -175,8 +178,15 @@ func TestGroupCallerGivesUp(t *testing.T) {
 		if err := g.GetJSON(ctx, "/x", &v); !errors.Is(err, context.Canceled) {
 			t.Fatalf("error %v", err)
 		}
+		short, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		if err := g.GetJSON(short, "/x", &v); !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatalf("error %v", err)
+		}
+		if asked := p.takeAsked(); asked != "rm1:8088 rm1:8088" {
+			t.Errorf("asked %q after the caller gave up", asked)
+		}
 		p.set("rm1:8088", "")
-		p.takeAsked()
 		if err := g.GetJSON(t.Context(), "/x", &v); err != nil {
 			t.Fatalf("error %v: a caller that gave up says nothing of the daemon", err)
 		}

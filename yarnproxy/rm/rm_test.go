@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -289,9 +290,12 @@ func TestApplicationMasterStartedAgain(t *testing.T) {
 			f.apps[appID(2)].attempt, f.apps[appID(2)].node = 2, "w32:45454" // on the same node: seen by the 404
 			f.apps[appID(1)].queue = "default"
 		})
+		f.takeAsked()
 		settle(3 * time.Second)
 		p.take()
-		f.takeAsked()
+		if asked := strings.Join(f.takeAsked(), " "); strings.Contains(asked, "_0001_000001/") {
+			t.Errorf("asked for an old attempt though its ApplicationMaster moved: %s", asked)
+		}
 		settle(time.Second)
 		facts := p.take()
 		asked := strings.Join(f.takeAsked(), " ")
@@ -388,6 +392,32 @@ func TestBlacklist(t *testing.T) {
 		facts := only[model.ContainersFact](p.take())
 		if first, last := facts[0].Blacklist, facts[len(facts)-1].Blacklist; len(first) != 0 || !slices.Equal(last, []string{"w11", "w12"}) {
 			t.Errorf("refused %q, then %q", first, last)
+		}
+	})
+}
+
+// TestQueueNames: a leaf's name alone stands for its path where only one leaf
+// has it.
+func TestQueueNames(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(t)
+		f.run(4)
+		f.change(func() {
+			f.broken["/ws/v1/cluster/scheduler"] = answerWith(http.StatusOK, "application/json", `{"scheduler":{"schedulerInfo":{"type":"capacityScheduler","queueName":"root","queues":{"queue":[
+				{"queueName":"a","queues":{"queue":[{"queueName":"x"},{"queueName":"y"}]}},{"queueName":"b","queues":{"queue":[{"queueName":"x"}]}}]}}}}`)
+			for n, queue := range map[int]string{1: "x", 2: "y", 3: "root.b.x", 4: "gone"} {
+				f.apps[appID(n)].queue = queue
+			}
+		})
+		p := start(t, f, nil)
+		settle(500 * time.Millisecond)
+		var got []model.QueueID
+		for _, a := range only[model.AppsFact](p.take())[0].Apps {
+			got = append(got, a.Queue)
+		}
+		if diff := cmp.Diff([]model.QueueID{"x", "root.a.y", "root.b.x", "gone"}, got); diff != "" {
+			t.Error(diff)
 		}
 	})
 }
