@@ -208,7 +208,7 @@ func (c *Client) locateAll(ctx context.Context, w *walk, old *entry) ([]locatedF
 }
 
 // keep returns room for the files of a walk, filled where old has a file with
-// the same modification time and length, and which those are.
+// the same modification time and length to locate, and which those are.
 func keep(w *walk, old *entry) (files []locatedFile, known []bool) {
 	files = make([]locatedFile, len(w.files))
 	known = make([]bool, len(w.files))
@@ -221,7 +221,7 @@ func keep(w *walk, old *entry) (files []locatedFile, known []bool) {
 	}
 	for i := range w.files {
 		f := byPath[w.files[i].path]
-		if f != nil && f.length == w.files[i].length && f.modified == w.files[i].modified && f.bytes == w.lengths[i] {
+		if f != nil && f.modified == w.files[i].modified && f.bytes == w.lengths[i] {
 			files[i], known[i] = *f, true
 		}
 	}

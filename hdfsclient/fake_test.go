@@ -277,6 +277,9 @@ func (m inMemory) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, r)
+	if err := r.Context().Err(); err != nil {
+		return nil, err
+	}
 	return w.Result(), nil
 }
 

@@ -247,6 +247,21 @@ func TestWalk(t *testing.T) {
 	}
 }
 
+// TestOddNames: names that mean something in a URL.
+func TestOddNames(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	tree(f)
+	c := client(t, Config{User: "a&b"}, f)
+	got, err := c.Blocks(t.Context(), "/odd")
+	if err != nil || len(got.Blocks) != 2 {
+		t.Errorf("got %+v, %v; want two blocks", got, err)
+	}
+	if got, err := c.BlockLocations(t.Context(), "/odd/a[1] b+c%d;e?"); err != nil || len(got) != 1 {
+		t.Errorf("got %+v, %v; want one block", got, err)
+	}
+}
+
 func TestWalkLimits(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -293,8 +308,7 @@ func TestWalkLimits(t *testing.T) {
 	})
 }
 
-// TestWalkLargeFile reads a file in several requests, and not twice what two
-// answers share.
+// TestWalkLargeFile reads a file in several requests.
 func TestWalkLargeFile(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
@@ -309,6 +323,29 @@ func TestWalkLargeFile(t *testing.T) {
 	for i, b := range got.Blocks {
 		if b.Offset != model.Bytes(i)*fakeBlock {
 			t.Fatalf("block %d is at %d", i, b.Offset)
+		}
+	}
+}
+
+// TestLocateOverlap: blocks that are not of the file's block size, as after an
+// append, lie in two ranges and come once.
+func TestLocateOverlap(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	f.put("/appended", 30)
+	c := client(t, Config{}, f)
+	for _, size := range []int64{700, 1000, fakeBlock / blocksPerRequest, 3 * fakeBlock / blocksPerRequest} {
+		got, err := c.web.locate(t.Context(), &fileStatus{path: "/appended", length: 30 * fakeBlock, blockSize: size}, 30*fakeBlock)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(got) != 30 {
+			t.Errorf("%d blocks by ranges of %d bytes, want 30", len(got), size*blocksPerRequest)
+		}
+		for i, b := range got {
+			if b.Offset != model.Bytes(i)*fakeBlock {
+				t.Fatalf("block %d is at %d", i, b.Offset)
+			}
 		}
 	}
 }

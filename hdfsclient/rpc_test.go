@@ -424,6 +424,9 @@ func TestRPCFailover(t *testing.T) {
 	}
 	first.set(func() { first.exception = "" })
 	stat() // whichever of the two comes first
+	if got, err := rpcClient(t, f, second, first).rpc.stat(t.Context(), "/d/a"); err != nil || got.length != fakeBlock {
+		t.Errorf("one starts, the other is active: %+v, %v", got, err)
+	}
 	first.stop()
 	second.stop()
 	_, err = c.rpc.stat(t.Context(), "/d/a")

@@ -154,14 +154,12 @@ func (w *web) locate(ctx context.Context, f *fileStatus, bytes int64) ([]model.B
 		if err != nil {
 			return nil, err
 		}
-		next := at + step
-		for _, b := range part {
-			if end := int64(b.Offset + b.Length); int64(b.Offset) >= at {
-				all = append(all, b)
-				next = end
-			}
+		all = append(all, part...)
+		at += step
+		if len(part) > 0 { // the last block may reach beyond the range
+			last := part[len(part)-1]
+			at = max(at, int64(last.Offset+last.Length))
 		}
-		at = max(next, at+1)
 	}
 	return all, nil
 }
