@@ -1,0 +1,389 @@
+// Package recording keeps recordings in files: zstd around the codec of
+// core/trace, rotated by size, written by one goroutine behind a bounded queue.
+//
+// A recording is NAME.jsonl.zst, then NAME.1.jsonl.zst and so on, each with a
+// header of its own and each going on where the one before ended. What was
+// added is in the file within a second, whatever becomes of the process then;
+// what did not fit into the queue is counted, and a mark in the recording says
+// where and how much. A file that exists is never written to.
+package recording
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+
+	"heddle/core/model"
+	"heddle/core/trace"
+)
+
+// Suffix ends the name of every recording's first file.
+const Suffix = ".jsonl.zst"
+
+// Options say how a recording is written. Zero values mean the defaults.
+type Options struct {
+	Header     trace.Header
+	MaxBytes   int64            // size of a file after which the next one is begun; default 256 MiB
+	FlushEvery time.Duration    // default 500 ms, at most 1 s
+	Queue      int              // records waiting to be written (I6); default 1024
+	Now        func() time.Time // default time.Now
+}
+
+// Status is what a Recorder has done so far.
+type Status struct {
+	Records uint64 // written, marks included
+	Dropped uint64 // lost: the queue was full, the record could not be encoded, or the disk failed
+	Bytes   int64  // in all files, after compression
+	Files   int
+	Err     error // the first thing that went wrong besides a full queue
+}
+
+// Recorder writes one recording. It is safe for concurrent use.
+type Recorder struct {
+	path   string
+	opts   Options
+	create func(name string) (file, error)
+	queue  chan trace.Record
+	done   chan struct{} // closed when the goroutine has ended
+
+	mu     sync.Mutex // guards what follows
+	status Status
+	lost   uint64 // dropped, and not yet told by a mark
+	closed bool
+
+	// Of the goroutine alone.
+	part   *part
+	enc    *zstd.Encoder
+	writer *trace.Writer
+}
+
+// file is what a recorder needs of an *os.File.
+type file interface {
+	Write(p []byte) (int, error)
+	Sync() error
+	Close() error
+}
+
+// Create begins a recording at path, which must end in Suffix. It refuses to
+// touch a recording that is there, also where only a later file of it is.
+func Create(path string, opts Options) (*Recorder, error) {
+	return create(path, opts, func(name string) (file, error) {
+		return os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644) //nolint:gosec // a recording is for others to read; its name is the operator's
+	})
+}
+
+func create(path string, opts Options, open func(string) (file, error)) (*Recorder, error) {
+	if !strings.HasSuffix(path, Suffix) {
+		return nil, fmt.Errorf("create recording %s: the name of a recording ends in %s", path, Suffix)
+	}
+	if stem := strings.TrimSuffix(path, Suffix); digits(strings.TrimPrefix(filepath.Ext(stem), ".")) {
+		return nil, fmt.Errorf("create recording %s: that is the name of a later file of a recording; leave out the number", path)
+	}
+	if opts.FlushEvery > time.Second {
+		return nil, fmt.Errorf("create recording %s: flush every %v: at most every second", path, opts.FlushEvery)
+	}
+	if err := absent(path); err != nil {
+		return nil, err
+	}
+	if opts.FlushEvery <= 0 {
+		opts.FlushEvery = 500 * time.Millisecond
+	}
+	if opts.MaxBytes <= 0 {
+		opts.MaxBytes = 256 << 20
+	}
+	if opts.Queue <= 0 {
+		opts.Queue = 1024
+	}
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	enc, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(1<<20), zstd.WithLowerEncoderMem(true))
+	if err != nil {
+		return nil, fmt.Errorf("create recording %s: %w", path, err)
+	}
+	r := &Recorder{
+		path: path, opts: opts, create: open, enc: enc,
+		queue: make(chan trace.Record, opts.Queue), done: make(chan struct{}),
+	}
+	if err := r.begin(); err != nil {
+		return nil, err
+	}
+	go r.run()
+	return r, nil
+}
+
+// absent wants no file of the recording to exist: not the first, and not one
+// that would be taken for its continuation.
+func absent(path string) error {
+	stem := strings.TrimSuffix(filepath.Base(path), Suffix)
+	entries, err := os.ReadDir(filepath.Dir(path))
+	if err != nil {
+		return fmt.Errorf("create recording %s: %w", path, err)
+	}
+	for _, e := range entries {
+		number, ok := strings.CutPrefix(strings.TrimSuffix(e.Name(), Suffix), stem+".")
+		if e.Name() == filepath.Base(path) || ok && strings.HasSuffix(e.Name(), Suffix) && digits(number) {
+			return fmt.Errorf("create recording %s: %s: %w; a recording is never overwritten, choose another name", path, e.Name(), fs.ErrExist)
+		}
+	}
+	return nil
+}
+
+func digits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
+
+// Add queues a record and never waits. It reports whether there was room; a
+// record that found none is counted, and the recording will say so. The record
+// belongs to the recorder from then on.
+func (r *Recorder) Add(rec trace.Record) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed || !r.offerLost(rec.At) || !r.offer(rec) {
+		r.lost++
+		r.status.Dropped++
+		return false
+	}
+	return true
+}
+
+// offerLost queues the mark that tells of what was lost, if anything was.
+func (r *Recorder) offerLost(at model.Time) bool {
+	if r.lost > 0 && r.offer(droppedMark(at, r.lost, "the queue was full")) {
+		r.lost = 0
+	}
+	return r.lost == 0
+}
+
+func (r *Recorder) offer(rec trace.Record) bool {
+	select {
+	case r.queue <- rec:
+		return true
+	default:
+		return false
+	}
+}
+
+// Status returns the figures of now.
+func (r *Recorder) Status() Status {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.status
+}
+
+// Close writes what is queued, brings it to the disk and ends the recording.
+// It returns the first error there was.
+func (r *Recorder) Close() error {
+	r.mu.Lock()
+	if !r.closed {
+		r.closed = true
+		close(r.queue)
+	}
+	r.mu.Unlock()
+	<-r.done
+	return r.Status().Err
+}
+
+func (r *Recorder) run() {
+	defer close(r.done)
+	ticker := time.NewTicker(r.opts.FlushEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case rec, ok := <-r.queue:
+			if !ok {
+				r.end()
+				return
+			}
+			r.write(rec)
+		case <-ticker.C:
+			r.flush()
+		}
+	}
+}
+
+// write appends a record. One that cannot be encoded leaves a mark in its
+// place; after an error of the disk everything is counted and nothing written.
+func (r *Recorder) write(rec trace.Record) {
+	if r.part.failed != nil {
+		r.drop(nil)
+		return
+	}
+	_, err := r.writer.Append(rec)
+	if err != nil {
+		r.drop(err)
+	}
+	if err != nil && r.part.failed == nil {
+		_, err = r.writer.Append(droppedMark(rec.At, 1, err.Error()))
+	}
+	if err == nil {
+		r.wrote()
+		r.rotate()
+	}
+}
+
+func (r *Recorder) rotate() {
+	if r.part.size < r.opts.MaxBytes {
+		return
+	}
+	err := r.finish()
+	if err == nil {
+		err = r.begin()
+	}
+	if err != nil {
+		r.fail(err)
+	}
+}
+
+// begin opens the next file and writes its header, through to the file: from
+// here on a reader finds a recording.
+func (r *Recorder) begin() error {
+	r.mu.Lock()
+	number := r.status.Files
+	r.mu.Unlock()
+	name := partName(r.path, number)
+	f, err := r.create(name)
+	if err != nil {
+		return fmt.Errorf("create recording %s: %w", name, err)
+	}
+	r.part = &part{file: f}
+	r.enc.Reset(r.part)
+	if r.writer == nil {
+		r.writer, err = trace.NewWriter(r.enc, r.opts.Header)
+	} else {
+		err = r.writer.Rotate(r.enc, model.Time(r.opts.Now().UnixMilli()))
+	}
+	if err = errors.Join(err, r.enc.Flush(), r.part.failed); err != nil {
+		r.part.closed = true
+		_ = errors.Join(f.Close(), os.Remove(name)) // a file without a header is no recording
+		return fmt.Errorf("write recording %s: %w", name, err)
+	}
+	syncDir(filepath.Dir(name))
+	r.mu.Lock()
+	r.status.Files++
+	r.mu.Unlock()
+	r.wrote()
+	return nil
+}
+
+// end writes the last mark, if records were lost that none has told of.
+func (r *Recorder) end() {
+	r.mu.Lock()
+	lost := r.lost
+	r.mu.Unlock()
+	if lost > 0 {
+		r.write(droppedMark(model.Time(r.opts.Now().UnixMilli()), lost, "the queue was full"))
+	}
+	if err := r.finish(); err != nil {
+		r.fail(err)
+	}
+}
+
+// finish ends the current file and brings it to the disk.
+func (r *Recorder) finish() error {
+	if r.part.closed {
+		return nil
+	}
+	r.part.closed = true
+	err := errors.Join(r.enc.Close(), r.part.file.Sync(), r.part.file.Close())
+	r.wrote()
+	if err != nil {
+		return fmt.Errorf("close recording %s: %w", r.path, err)
+	}
+	return nil
+}
+
+// flush hands what was written so far to the operating system.
+func (r *Recorder) flush() {
+	if r.part.failed != nil {
+		return
+	}
+	if err := r.enc.Flush(); err != nil {
+		r.fail(fmt.Errorf("write recording %s: %w", r.path, err))
+		return
+	}
+	r.wrote()
+	r.rotate()
+}
+
+// wrote brings the figures up to date.
+func (r *Recorder) wrote() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.status.Records = r.writer.Seq()
+	r.status.Bytes += r.part.size - r.part.counted
+	r.part.counted = r.part.size
+}
+
+// drop counts a record that was taken from the queue and not written.
+func (r *Recorder) drop(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.status.Dropped++
+	if r.status.Err == nil {
+		r.status.Err = err
+	}
+}
+
+// fail ends the writing for good.
+func (r *Recorder) fail(err error) {
+	r.part.failed = err
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.status.Err == nil {
+		r.status.Err = err
+	}
+}
+
+// part is one file of a recording, the destination of the compressor.
+type part struct {
+	file    file
+	size    int64 // bytes written
+	counted int64 // of which are in Status.Bytes
+	failed  error
+	closed  bool
+}
+
+// Write implements io.Writer.
+func (p *part) Write(b []byte) (int, error) {
+	if p.failed != nil {
+		return 0, p.failed
+	}
+	n, err := p.file.Write(b)
+	p.size += int64(n)
+	p.failed = err
+	return n, err
+}
+
+func droppedMark(at model.Time, count uint64, why string) trace.Record {
+	return trace.Record{At: at, Mark: &trace.Mark{Name: trace.MarkDropped, Count: count, Text: why}}
+}
+
+// partName returns the name of file number n of a recording; 0 is the first.
+func partName(path string, n int) string {
+	if n == 0 {
+		return path
+	}
+	for _, suffix := range []string{Suffix, ".jsonl"} {
+		if stem, ok := strings.CutSuffix(path, suffix); ok {
+			return fmt.Sprintf("%s.%d%s", stem, n, suffix)
+		}
+	}
+	return ""
+}
+
+// syncDir brings the name of a new file to the disk. Not every file system can
+// sync a directory; those that cannot lose nothing but the name in a power cut.
+func syncDir(dir string) {
+	d, err := os.Open(dir) //nolint:gosec // the folder of the operator's own file
+	if err != nil {
+		return
+	}
+	_ = d.Sync()
+	_ = d.Close()
+}
