@@ -56,7 +56,7 @@ type Config struct {
 	MaxTasks         int           // tasks followed of one job; default 100,000
 	MaxDetails       int           // attempts and counters planned for one job and round; default 10,000
 
-	Full   func(limit string) // called each time a limit turns something away; may be nil
+	Full   func(limit string) // called each time a limit turns something away, from several goroutines; may be nil
 	Now    func() time.Time   // the clock
 	Logger hclog.Logger       // default: none
 }
