@@ -4,6 +4,7 @@ package integration
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"sync"
@@ -25,11 +26,13 @@ var boot = sync.OnceValues(func() (*hadoop.Cluster, error) {
 	defer cancel()
 	start := time.Now()
 	c, err := hadoop.Start(ctx, hadoop.Options{Racks: racks, HostsPerRack: perRack, Log: os.Stdout})
-	if err == nil {
-		fmt.Printf("hadoop: %d racks of %d hosts are up after %.1f s\n", racks, perRack, time.Since(start).Seconds())
-		atEnd = c.Close
+	if err != nil {
+		fmt.Println("hadoop:", err)
+		return nil, errors.New("the cluster did not start, the first test's output says why")
 	}
-	return c, err
+	fmt.Printf("hadoop: %d racks of %d hosts are up after %.1f s\n", racks, perRack, time.Since(start).Seconds())
+	atEnd = c.Close
+	return c, nil
 })
 
 // atEnd closes the shared cluster once there is one.

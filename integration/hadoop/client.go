@@ -17,12 +17,12 @@ const clientHeap = 384
 // Run runs a Java class on the master host, with that host's configuration,
 // and returns what it wrote. A status other than 0 is an error that quotes the end
 // of its standard error.
-func (c *Cluster) Run(ctx context.Context, class string, args ...string) (stdout, stderr string, err error) {
-	h := c.hosts[Master]
+func (p *Processes) Run(ctx context.Context, class string, args ...string) (stdout, stderr string, err error) {
+	h := p.hosts[Master]
 	if h == nil {
 		return "", "", fmt.Errorf("run %s: the cluster is closed", class)
 	}
-	cmd := c.java(ctx, c.site(Master), clientHeap, append([]string{class}, args...)...)
+	cmd := p.java(ctx, p.site(Master), clientHeap, append([]string{class}, args...)...)
 	var out, diag bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &diag
 	if err = h.Start(cmd); err == nil {
@@ -107,4 +107,67 @@ func (c *Cluster) JobCounters(ctx context.Context, job string) (map[string]map[s
 		}
 	}
 	return all, nil
+}
+
+// Attempt is the successful attempt of a task of a finished job.
+type Attempt struct {
+	ID       string
+	Type     string // MAP or REDUCE
+	Rack     string // as the ApplicationMaster resolved it
+	Host     string
+	Counters map[string]int64 // by name; no name is in two of the groups that tasks have
+}
+
+// Attempts gets the successful attempts of all tasks of a finished job from
+// the JobHistory server.
+func (c *Cluster) Attempts(ctx context.Context, job string) ([]Attempt, error) {
+	var list struct {
+		Tasks struct {
+			Task []struct{ ID, SuccessfulAttempt string }
+		}
+	}
+	tasks := c.JHSURL() + "/ws/v1/history/mapreduce/jobs/" + job + "/tasks"
+	if err := c.GetJSON(ctx, tasks, &list); err != nil {
+		return nil, err
+	}
+	all := make([]Attempt, 0, len(list.Tasks.Task))
+	for _, task := range list.Tasks.Task {
+		a, err := c.attempt(ctx, tasks+"/"+task.ID+"/attempts/"+task.SuccessfulAttempt)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, a)
+	}
+	return all, nil
+}
+
+func (c *Cluster) attempt(ctx context.Context, url string) (Attempt, error) {
+	var one struct {
+		TaskAttempt struct{ ID, Type, Rack, NodeHTTPAddress string }
+	}
+	if err := c.GetJSON(ctx, url, &one); err != nil {
+		return Attempt{}, err
+	}
+	var counters struct {
+		JobTaskAttemptCounters struct {
+			TaskAttemptCounterGroup []struct {
+				Counter []struct {
+					Name  string
+					Value int64
+				}
+			}
+		}
+	}
+	if err := c.GetJSON(ctx, url+"/counters", &counters); err != nil {
+		return Attempt{}, err
+	}
+	t := one.TaskAttempt
+	host, _, _ := strings.Cut(t.NodeHTTPAddress, ":")
+	a := Attempt{ID: t.ID, Type: t.Type, Rack: t.Rack, Host: host, Counters: make(map[string]int64)}
+	for _, g := range counters.JobTaskAttemptCounters.TaskAttemptCounterGroup {
+		for _, k := range g.Counter {
+			a.Counters[k.Name] = k.Value
+		}
+	}
+	return a, nil
 }

@@ -10,7 +10,6 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"sync"
 	"time"
 
 	"heddle/integration/netlab"
@@ -28,15 +27,9 @@ type Options struct {
 // Cluster is a running Hadoop.
 type Cluster struct {
 	*Network
+	*Processes
 
-	dir       string
-	jars      string
-	javaHome  string
-	log       io.Writer
-	http      *http.Client
-	mu        sync.Mutex
-	scheduler Scheduler
-	daemons   map[daemonID]*daemon
+	http *http.Client
 }
 
 // Start boots a cluster and returns when all of it works: every DataNode and
@@ -90,9 +83,12 @@ func prepare(ctx context.Context, o Options) (*Cluster, error) {
 		return nil, err
 	}
 	c := &Cluster{
-		Network: n, dir: dir, jars: jars, javaHome: home, log: o.Log, scheduler: o.Scheduler,
-		http:    &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}},
-		daemons: make(map[daemonID]*daemon),
+		Network: n,
+		Processes: &Processes{
+			hosts: n.hosts, dir: dir, jars: jars, javaHome: home, scheduler: o.Scheduler,
+			log: o.Log, daemons: make(map[daemonID]*daemon),
+		},
+		http: &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}},
 	}
 	if err := c.configure(); err != nil {
 		return nil, errors.Join(err, c.Close())
@@ -114,10 +110,6 @@ func (c *Cluster) configure() error {
 		}
 	}
 	return nil
-}
-
-func (c *Cluster) site(host string) site {
-	return site{root: c.dir, jars: c.jars, host: host, scheduler: c.scheduler}
 }
 
 // boot starts everything. What waits for something else by itself is started
@@ -190,12 +182,7 @@ func (c *Cluster) SetScheduler(ctx context.Context, s Scheduler) error {
 // directory stays until the run ends.
 func (c *Cluster) Close() error {
 	err := c.Network.close()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, d := range c.daemons {
-		<-d.done
-	}
-	clear(c.daemons)
+	c.reap()
 	return err
 }
 

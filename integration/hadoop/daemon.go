@@ -3,16 +3,19 @@
 package hadoop
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
+
+	"heddle/integration/netlab"
 )
 
 // Kind is a kind of Hadoop daemon.
@@ -47,6 +50,18 @@ func (k Kind) program() (class string, heap int) {
 	return "", 0
 }
 
+// Processes is the Java processes of a cluster and what they are started with.
+type Processes struct {
+	hosts     map[string]*netlab.Host
+	dir       string // of the cluster
+	jars      string
+	javaHome  string
+	scheduler Scheduler
+	log       io.Writer
+	mu        sync.Mutex // guards daemons
+	daemons   map[daemonID]*daemon
+}
+
 // daemonID is one daemon of the cluster.
 type daemonID struct {
 	kind Kind
@@ -70,45 +85,46 @@ func (d *daemon) ended() bool {
 
 // java is the command that runs a class with a host's configuration. The
 // network and the name it runs under are those of the host that starts it.
-func (c *Cluster) java(ctx context.Context, s site, heap int, args ...string) *exec.Cmd {
+func (p *Processes) java(ctx context.Context, s site, heap int, args ...string) *exec.Cmd {
 	flags := append(strings.Fields(jvmFlags), "--add-opens=java.base/java.lang=ALL-UNNAMED", fmt.Sprintf("-Xmx%dm", heap),
-		"-Dhadoop.home.dir="+c.dir, "-Dhadoop.log.dir="+c.logDir(), "-Dyarn.log.dir="+c.logDir(),
-		"-cp", strings.Join([]string{s.dir(), filepath.Join(c.dir, "web"), c.jars + "/*"}, ":"))
-	cmd := exec.CommandContext(ctx, filepath.Join(c.javaHome, "bin", "java"), append(flags, args...)...) //nolint:gosec // what tests are to run
-	cmd.Env = append(os.Environ(), "JAVA_HOME="+c.javaHome, "HADOOP_CONF_DIR="+s.dir())
-	cmd.Dir = c.dir
+		"-Dhadoop.home.dir="+p.dir, "-Dhadoop.log.dir="+p.logDir(), "-Dyarn.log.dir="+p.logDir(), "-Djava.io.tmpdir="+s.data("tmp"),
+		"-cp", strings.Join([]string{s.dir(), filepath.Join(p.dir, "web"), p.jars + "/*"}, ":"))
+	cmd := exec.CommandContext(ctx, filepath.Join(p.javaHome, "bin", "java"), append(flags, args...)...) //nolint:gosec // what tests are to run
+	cmd.Env = append(os.Environ(), "JAVA_HOME="+p.javaHome, "HADOOP_CONF_DIR="+s.dir())
+	cmd.Dir = p.dir
 	cmd.WaitDelay = stopLimit
 	return cmd
 }
 
 // StartDaemon starts a daemon that is not running and returns once its process
 // exists; see [Cluster.WaitHealthy] for when it works.
-func (c *Cluster) StartDaemon(kind Kind, host string) error {
+func (p *Processes) StartDaemon(kind Kind, host string) error {
 	class, heap := kind.program()
-	h := c.hosts[host]
+	h := p.hosts[host]
 	if class == "" || h == nil {
 		return fmt.Errorf("start %s on %s: no such daemon or host", kind, host)
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	id := daemonID{kind, host}
-	if d := c.daemons[id]; d != nil && !d.ended() {
+	if d := p.daemons[id]; d != nil && !d.ended() {
 		return fmt.Errorf("start %s on %s: it is running", kind, host)
 	}
-	log, err := os.OpenFile(c.LogFile(kind, host), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	log, err := os.OpenFile(p.LogFile(kind, host), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return fmt.Errorf("start %s on %s: %w", kind, host, err)
 	}
 	defer log.Close() //nolint:errcheck // the daemon writes it, not we
 	// A daemon outlives the context of the call that started it.
-	cmd := c.java(context.Background(), c.site(host), heap, "-Dproc_"+string(kind), class)
+	cmd := p.java(context.Background(), p.site(host), heap, "-Dproc_"+string(kind), class)
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := h.Start(cmd); err != nil {
 		return fmt.Errorf("start %s on %s: %w", kind, host, err)
 	}
+	sayf(p.log, "start %s on %s", kind, host)
 	d := &daemon{pid: cmd.Process.Pid, done: make(chan struct{})}
-	c.daemons[id] = d
+	p.daemons[id] = d
 	go func() {
 		defer close(d.done)
 		_ = cmd.Wait() // how it ended is in its log
@@ -117,8 +133,8 @@ func (c *Cluster) StartDaemon(kind Kind, host string) error {
 }
 
 // StopDaemon asks a daemon to end and waits for that; one that takes too long is killed.
-func (c *Cluster) StopDaemon(kind Kind, host string) error {
-	d, err := c.signal(kind, host, syscall.SIGTERM)
+func (p *Processes) StopDaemon(kind Kind, host string) error {
+	d, err := p.signal(kind, host, syscall.SIGTERM)
 	if err != nil {
 		return err
 	}
@@ -128,14 +144,14 @@ func (c *Cluster) StopDaemon(kind Kind, host string) error {
 	case <-d.done:
 		return nil
 	case <-patience.C:
-		return c.KillDaemon(kind, host)
+		return p.KillDaemon(kind, host)
 	}
 }
 
 // KillDaemon ends a daemon as kill -9 does and waits until it is gone.
 // Containers of a killed NodeManager run on, as they do on real machines.
-func (c *Cluster) KillDaemon(kind Kind, host string) error {
-	d, err := c.signal(kind, host, syscall.SIGKILL)
+func (p *Processes) KillDaemon(kind Kind, host string) error {
+	d, err := p.signal(kind, host, syscall.SIGKILL)
 	if err != nil {
 		return err
 	}
@@ -143,13 +159,14 @@ func (c *Cluster) KillDaemon(kind Kind, host string) error {
 	return nil
 }
 
-func (c *Cluster) signal(kind Kind, host string, sig syscall.Signal) (*daemon, error) {
-	c.mu.Lock()
-	d := c.daemons[daemonID{kind, host}]
-	c.mu.Unlock()
+func (p *Processes) signal(kind Kind, host string, sig syscall.Signal) (*daemon, error) {
+	p.mu.Lock()
+	d := p.daemons[daemonID{kind, host}]
+	p.mu.Unlock()
 	if d == nil || d.ended() {
 		return nil, fmt.Errorf("send %v to %s on %s: it is not running", sig, kind, host)
 	}
+	sayf(p.log, "%v %s on %s", sig, kind, host)
 	if err := syscall.Kill(d.pid, sig); err != nil && !errors.Is(err, syscall.ESRCH) {
 		return nil, fmt.Errorf("send %v to %s on %s: %w", sig, kind, host, err)
 	}
@@ -157,42 +174,63 @@ func (c *Cluster) signal(kind Kind, host string, sig syscall.Signal) (*daemon, e
 }
 
 // PID is the process id of a daemon, or zero when it is not running.
-func (c *Cluster) PID(kind Kind, host string) int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if d := c.daemons[daemonID{kind, host}]; d != nil && !d.ended() {
+func (p *Processes) PID(kind Kind, host string) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if d := p.daemons[daemonID{kind, host}]; d != nil && !d.ended() {
 		return d.pid
 	}
 	return 0
 }
 
 // LogFile is where a daemon writes, over all its starts.
-func (c *Cluster) LogFile(kind Kind, host string) string {
-	return filepath.Join(c.logDir(), string(kind)+"-"+host+".log")
+func (p *Processes) LogFile(kind Kind, host string) string {
+	return filepath.Join(p.logDir(), string(kind)+"-"+host+".log")
 }
 
-func (c *Cluster) logDir() string { return filepath.Join(c.dir, "logs") }
+// site is a host's configuration.
+func (p *Processes) site(host string) site {
+	return site{root: p.dir, jars: p.jars, host: host, scheduler: p.scheduler}
+}
+
+func (p *Processes) logDir() string { return filepath.Join(p.dir, "logs") }
+
+// reap waits until every process of every daemon has ended.
+func (p *Processes) reap() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, d := range p.daemons {
+		<-d.done
+	}
+	clear(p.daemons)
+}
 
 // crashed tells of daemons that have ended by themselves.
-func (c *Cluster) crashed() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+func (p *Processes) crashed() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	var errs []error
-	for id, d := range c.daemons {
+	for id, d := range p.daemons {
 		if d.ended() {
-			errs = append(errs, fmt.Errorf("%s on %s has ended: %s", id.kind, id.host, c.lastWords(id)))
+			errs = append(errs, fmt.Errorf("%s on %s has ended: %s", id.kind, id.host, p.lastWords(id)))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// lastWords is the end of a daemon's log.
-func (c *Cluster) lastWords(id daemonID) string {
-	text, err := os.ReadFile(c.LogFile(id.kind, id.host))
+// lastWords is what a daemon's log says of its end: its last error, or else its last lines.
+func (p *Processes) lastWords(id daemonID) string {
+	text, err := os.ReadFile(p.LogFile(id.kind, id.host))
 	if err != nil {
 		return err.Error()
 	}
-	const lines = 15
-	all := bytes.Split(bytes.TrimSpace(text), []byte("\n"))
-	return string(bytes.Join(all[max(0, len(all)-lines):], []byte("\n")))
+	const tail, most = 15, 25
+	all := strings.Split(strings.TrimSpace(string(text)), "\n")
+	from := max(0, len(all)-tail)
+	for i, line := range all {
+		if strings.Contains(line, " ERROR ") || strings.Contains(line, " FATAL ") {
+			from = i
+		}
+	}
+	return strings.Join(all[from:min(len(all), from+most)], "\n")
 }

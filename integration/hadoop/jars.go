@@ -146,6 +146,10 @@ func runMaven(ctx context.Context, mvn, dir string) error {
 	//nolint:gosec // Maven from the PATH is what is wanted
 	cmd := exec.CommandContext(ctx, mvn, "--batch-mode", "--quiet", "--strict-checksums", "--file", file,
 		copyGoal, "-DincludeScope=runtime", "-DoutputDirectory="+dir)
+	if home, err := os.UserHomeDir(); err == nil && len(strings.Fields(home)) == 1 {
+		// Java asks the password file, which need not agree with HOME.
+		cmd.Env = append(os.Environ(), "MAVEN_OPTS=-Duser.home="+home+" "+os.Getenv("MAVEN_OPTS"))
+	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) } // the script and its Java
 	cmd.WaitDelay = time.Second

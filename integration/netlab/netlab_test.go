@@ -3,6 +3,7 @@
 package netlab_test
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"net"
@@ -13,6 +14,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"heddle/integration/netlab"
 )
@@ -21,8 +23,14 @@ import (
 // that need one skip where not.
 func TestMain(m *testing.M) {
 	netlab.Boot()
-	if netlab.Inside() {
+	act := os.Getenv(actVar)
+	switch {
+	case netlab.Inside() && act != "":
+		os.Exit(play(act))
+	case netlab.Inside():
 		os.Exit(m.Run())
+	case act != "":
+		os.Exit(enter(os.Getenv(actDirVar)))
 	}
 	os.Exit(outside(m))
 }
@@ -44,12 +52,104 @@ func outside(m *testing.M) int {
 		fmt.Println("netlab: no sandbox here:", why)
 		return m.Run()
 	}
+	return enter(dir)
+}
+
+func enter(dir string) int {
 	code, err := netlab.Enter(dir)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	return code
+}
+
+// A copy of this test binary with actVar set plays a program that leaves a
+// process behind on a host of its sandbox, and then stays or ends.
+const (
+	actVar    = "NETLAB_TEST_ACT"
+	actDirVar = "NETLAB_TEST_DIR"
+)
+
+func play(act string) int {
+	h, err := netlab.NewHost("h")
+	if err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	// The process holds on to standard output as long as it lives, in a session of its own.
+	sleep := exec.Command("sleep", "86399")
+	sleep.Stdout = os.Stdout
+	sleep.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := h.Start(sleep); err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	fmt.Println("ready")
+	if act == "exit" {
+		return 7
+	}
+	select {}
+}
+
+// TestNothingOutlivesTheProgram ends a sandboxed program in several ways and
+// waits for the end of its standard output, which comes when the last process that holds it is gone.
+func TestNothingOutlivesTheProgram(t *testing.T) {
+	needSandbox(t)
+	tests := []struct {
+		name, act string
+		end       syscall.Signal
+		status    int
+	}{
+		{"exit", "exit", 0, 7},
+		{"interrupt", "stay", syscall.SIGINT, 130},
+		{"terminate", "stay", syscall.SIGTERM, 143},
+		{"kill", "stay", syscall.SIGKILL, -1},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			var env []string
+			for _, kv := range os.Environ() {
+				if !strings.HasPrefix(kv, "HEDDLE_SANDBOX") {
+					env = append(env, kv)
+				}
+			}
+			cmd := exec.Command(os.Args[0])
+			cmd.Env = append(env, actVar+"="+tt.act, actDirVar+"="+t.TempDir())
+			out, err := cmd.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			lines := bufio.NewScanner(out)
+			if !lines.Scan() || lines.Text() != "ready" {
+				t.Fatalf("the program says %q, want ready", lines.Text())
+			}
+			if tt.end != 0 {
+				if err := cmd.Process.Signal(tt.end); err != nil {
+					t.Fatal(err)
+				}
+			}
+			ended := make(chan bool)
+			go func() {
+				for lines.Scan() {
+				}
+				close(ended)
+			}()
+			select {
+			case <-ended:
+			case <-time.After(20 * time.Second):
+				t.Fatal("a process of the sandbox lives on")
+			}
+			_ = cmd.Wait()
+			if got := cmd.ProcessState.ExitCode(); got != tt.status {
+				t.Errorf("exit status %d, want %d", got, tt.status)
+			}
+		})
+	}
 }
 
 func needSandbox(t *testing.T) {
