@@ -108,6 +108,9 @@ type sampScratch struct {
 	byRack  []int32
 	owner   []int32   // rack that maps the block, -1 if no rack of the prefix holds it
 	onRack  []float64 // bytes mapped on each rack
+	owners  []int     // racks that could give blocks to the rack being added: a heap, most loaded first
+	head    []int32   // by owner: the first of the blocks it could give, -1 if none
+	next    []int32   // by block: the next of them
 	covered float64
 	squares float64 // sum of onRack squared
 }
@@ -149,10 +152,7 @@ func (s *sampScratch) index(racks int) {
 			s.first[r+1]++
 		}
 	}
-	s.owner = resized(s.owner, len(s.blocks))
-	for i := range s.owner {
-		s.owner[i] = -1
-	}
+	s.owner, s.next, s.head = none(s.owner, len(s.blocks)), none(s.next, len(s.blocks)), none(s.head, racks)
 	s.onRack = resized(s.onRack, racks)
 	s.covered, s.squares = 0, 0
 }
@@ -194,23 +194,71 @@ func (s *sampScratch) scan(how search, share []float64) int {
 }
 
 // add makes a rack part of the prefix: it maps its blocks that no other rack of
-// the prefix holds, and takes over those whose rack has more to do ("each
-// covered block to the less loaded of its racks, ties to the lower index",
-// algorithms.md 2.1.3b, done as racks come, so that a run costs O(K + R)).
+// the prefix holds, and takes blocks over from racks that have more to do, the
+// most loaded first ("each covered block to the less loaded of its racks, ties
+// to the lower index", algorithms.md 2.1.3b, done as racks come, so that a run
+// costs O(K log R) instead of O(K R)).
 func (s *sampScratch) add(rack int) {
+	s.owners = s.owners[:0]
 	for _, i := range s.byRack[s.first[rack]:s.first[rack+1]] {
-		b := float64(s.blocks[i].Length)
-		switch owner := int(s.owner[i]); {
-		case owner < 0:
-			s.covered += b
-		case s.onRack[rack] < s.onRack[owner]-b || (s.onRack[rack] == s.onRack[owner]-b && rack < owner):
-			s.put(owner, -b)
-		default:
+		owner := s.owner[i]
+		if owner < 0 {
+			s.covered += s.length(i)
+			s.give(i, rack)
 			continue
 		}
-		s.put(rack, b)
-		s.owner[i] = int32(rack) //nolint:gosec // bounded by the number of racks
+		if s.head[owner] < 0 {
+			s.owners = append(s.owners, int(owner))
+		}
+		s.next[i], s.head[owner] = s.head[owner], i
 	}
+	for at := len(s.owners)/2 - 1; at >= 0; at-- {
+		s.sink(at)
+	}
+	for len(s.owners) > 0 {
+		from := s.owners[0]
+		i := s.head[from]
+		s.head[from] = s.next[i]
+		if after := s.onRack[from] - s.length(i); s.onRack[rack] < after || (s.onRack[rack] == after && rack < from) {
+			s.put(from, -s.length(i))
+			s.give(i, rack)
+		}
+		if s.head[from] < 0 {
+			last := len(s.owners) - 1
+			s.owners[0] = s.owners[last]
+			s.owners = s.owners[:last]
+		}
+		s.sink(0)
+	}
+}
+
+// sink restores the heap of owners, the most loaded first, below a place.
+func (s *sampScratch) sink(at int) {
+	before := func(a, b int) bool {
+		x, y := s.owners[a], s.owners[b]
+		return s.onRack[x] > s.onRack[y] || (s.onRack[x] == s.onRack[y] && x < y)
+	}
+	for {
+		top := at
+		for child := 2*at + 1; child <= 2*at+2 && child < len(s.owners); child++ {
+			if before(child, top) {
+				top = child
+			}
+		}
+		if top == at {
+			return
+		}
+		s.owners[at], s.owners[top] = s.owners[top], s.owners[at]
+		at = top
+	}
+}
+
+func (s *sampScratch) length(block int32) float64 { return float64(s.blocks[block].Length) }
+
+// give lets a rack map a block.
+func (s *sampScratch) give(block int32, rack int) {
+	s.owner[block] = int32(rack) //nolint:gosec // bounded by the number of racks
+	s.put(rack, s.length(block))
 }
 
 func (s *sampScratch) put(rack int, bytes float64) {
@@ -250,6 +298,15 @@ func tentative(v state.View, m *mapChoice) []float64 {
 
 // counts divides a job's maps over its racks.
 func (m *mapChoice) counts(maps int) []int { return shuffle.Apportion(m.share, maps) }
+
+// none returns s with n elements of -1, reusing its memory.
+func none(s []int32, n int) []int32 {
+	s = resized(s, n)
+	for i := range s {
+		s[i] = -1
+	}
+	return s
+}
 
 // resized returns s with n zero elements, reusing its memory.
 func resized[T any](s []T, n int) []T {
