@@ -1,0 +1,162 @@
+package api
+
+import (
+	"cmp"
+
+	"heddle/core/model"
+	"heddle/core/state"
+)
+
+// explainBody is GET /v1/applications/{id}/explain.
+type explainBody struct {
+	Application model.AppID          `json:"application"`
+	Policy      string               `json:"policy"`
+	Stages      []stageExplained     `json:"stages"`
+	Uplinks     []uplinkBody         `json:"uplinks"`
+	Decisions   list[model.Decision] `json:"decisions"` // the newest about it, newest first
+	Sources     []sourceBody         `json:"sources"`
+}
+
+// stageExplained is why a stage's plan is what it is.
+type stageExplained struct {
+	Stage        model.Stage         `json:"stage"`
+	Reason       model.Reason        `json:"reason"`
+	Text         string              `json:"text"` // the reason in words
+	Plan         *model.Plan         `json:"plan"`
+	Inputs       stageInputs         `json:"inputs"`
+	Alternatives list[alternativeOf] `json:"alternatives"`
+}
+
+// stageInputs is what the policy could see when it planned the stage.
+type stageInputs struct {
+	Progress  stageLine            `json:"progress"`
+	Task      model.Resource       `json:"task"`
+	Launched  map[model.RackID]int `json:"launched"`
+	Ratio     float64              `json:"shuffle_input_ratio"`
+	Measured  bool                 `json:"ratio_measured"`
+	Heavy     bool                 `json:"shuffle_heavy"`
+	Slowstart float64              `json:"slowstart"`
+	Input     inputBody            `json:"input"`
+	MapOutput state.OutputView     `json:"map_output"`
+}
+
+// alternativeOf is what another way to place the stage would send across racks.
+type alternativeOf struct {
+	model.Cost
+	Extra model.Bytes `json:"extra_bytes"` // across racks above the plan; below zero when it would send less
+	Text  string      `json:"text"`
+}
+
+// uplinkBody is the state of one rack's uplink.
+type uplinkBody struct {
+	Rack model.RackID `json:"rack"`
+	state.UplinkView
+}
+
+// maxExplained is how many decisions an explanation repeats.
+const maxExplained = 10
+
+func getExplain(q *query) (any, error) {
+	a, err := q.application()
+	if err != nil {
+		return nil, err
+	}
+	only := model.Stage("")
+	if q.values.Has("stage") {
+		only = q.stage()
+	} else {
+		q.known = append(q.known, "stage")
+	}
+	if err := q.check(); err != nil {
+		return nil, err
+	}
+	b := explainBody{Application: a.ID, Policy: q.server.policy(), Stages: []stageExplained{}, Uplinks: []uplinkBody{}}
+	for _, p := range a.Plans {
+		if only == "" || p.Stage == only {
+			b.Stages = append(b.Stages, explainStage(a, p))
+		}
+	}
+	if len(b.Stages) == 0 {
+		_, err := q.planOf(a, cmp.Or(only, model.StageReduce))
+		return nil, err
+	}
+	for i := range q.pic.snap.Racks {
+		r := &q.pic.snap.Racks[i]
+		b.Uplinks = append(b.Uplinks, uplinkBody{r.ID, r.Uplink})
+	}
+	for i := len(q.pic.snap.Decisions) - 1; i >= 0 && len(b.Decisions) < maxExplained; i-- {
+		if d := q.pic.snap.Decisions[i]; appOf(&d) == a.ID {
+			d.Plan = wholePlan(d.Plan)
+			b.Decisions = append(b.Decisions, d)
+		}
+	}
+	b.Sources, _ = q.server.sources(q.pic.snap, q.now)
+	return b, nil
+}
+
+func explainStage(a *state.AppView, p *model.Plan) stageExplained {
+	e := stageExplained{
+		Stage: p.Stage, Reason: p.Reason, Text: reasonTexts()[p.Reason], Plan: wholePlan(p),
+		Inputs: stageInputs{
+			Ratio: a.Ratio, Measured: a.Predicted, Heavy: a.Heavy, Slowstart: a.Slowstart,
+			Input: inputBody{a.Input, a.Input.Paths}, MapOutput: a.MapOutput, Launched: map[model.RackID]int{},
+		},
+	}
+	if s := stageOf(a, p.Stage); s != nil {
+		e.Inputs.Progress, e.Inputs.Task, e.Inputs.Launched = lineOf(s), s.Task, s.Launched
+	}
+	e.Alternatives = alternatives(p)
+	return e
+}
+
+// alternatives compares every way to place a stage with the plan.
+func alternatives(p *model.Plan) []alternativeOf {
+	var plan model.Bytes
+	for _, c := range p.Costs {
+		if c.Name == "plan" {
+			plan = c.CrossRack
+		}
+	}
+	out := make([]alternativeOf, 0, len(p.Costs))
+	for _, c := range p.Costs {
+		out = append(out, alternativeOf{Cost: c, Extra: c.CrossRack - plan, Text: costTexts()[c.Name]})
+	}
+	return out
+}
+
+// costTexts says what each way to place a stage is.
+func costTexts() map[string]string {
+	return map[string]string{
+		"plan":         "what the policy wants",
+		"fewest_bytes": "all reduces on the rack with most map output: the fewest bytes across racks, on one busy uplink",
+		"proportional": "reduces in proportion to the map output of each rack: the least load on the busiest uplink of an idle network",
+		"uniform":      "reduces spread evenly: what a scheduler does that does not look at map output",
+		"as_placed":    "where its reduces run or ran so far",
+	}
+}
+
+// reasonTexts puts every reason of a plan or a placement into words.
+func reasonTexts() map[model.Reason]string {
+	return map[model.Reason]string{
+		model.ReasonPreferredMapRack:   "A map on one of the few racks that hold the job's input.",
+		model.ReasonLocalMap:           "A map whose input is on the node or on its rack.",
+		model.ReasonAnyMap:             "A map that reads its input across racks, because nothing closer was left to start.",
+		model.ReasonLightReduce:        "A reduce of a job that shuffles less than it reads: its rack matters little.",
+		model.ReasonPreferredReduce:    "A reduce on a rack that has not got its share of the job's reduces yet.",
+		model.ReasonHeavyReduce:        "A reduce of a job that shuffles more than it reads, started because the uplinks have room.",
+		model.ReasonAnyReduce:          "A reduce of whatever job, because nothing better was left to start.",
+		model.ReasonWindow:             "Its job was submitted in an older window than others: it goes first, so that it does not starve.",
+		model.ReasonFairShare:          "Its user is furthest below a fair share.",
+		model.ReasonDelayNodeLocal:     "Delay scheduling: a node with the input was offered.",
+		model.ReasonDelayRackLocal:     "Delay scheduling: it waited for a node with the input and then took a node of the rack.",
+		model.ReasonDelayExpired:       "Delay scheduling: it waited long enough to take any node.",
+		model.ReasonMapOutput:          "Reduces go to racks in proportion to the map output that lies there: that is what they fetch.",
+		model.ReasonTentative:          "Too few maps are done to know the map output; reduces follow the racks its maps are planned for.",
+		model.ReasonInputRacks:         "Maps go to the fewest racks that hold the whole input, so that their output lies together.",
+		model.ReasonUnpredicted:        "The size of the job's shuffle is not known yet: every rack will do.",
+		model.ReasonNoInput:            "The job's input is not known or empty: every rack will do.",
+		model.ReasonHoldWhileSaturated: "The uplinks are saturated; reduces of a job that shuffles much wait, for a limited time.",
+		model.ReasonRankOnly:           "The policy orders jobs and prefers no rack.",
+		model.ReasonOffers:             "Counted from where the policy put the job's tasks when every free container was offered to it once.",
+	}
+}

@@ -1,0 +1,115 @@
+package api
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"sync"
+
+	"heddle/core/model"
+	"heddle/core/state"
+)
+
+// Limits of the bodies kept per snapshot.
+const (
+	maxBodies    = 256
+	maxBodyBytes = 32 << 20
+)
+
+// errUnbuilt is met by those who waited for a body whose making panicked.
+var errUnbuilt = errors.New("the answer could not be made")
+
+// picture is a snapshot with what is derived from it: encoded bodies that are
+// asked for again and again, and nodes by rack. It goes when the snapshot does.
+type picture struct {
+	snap *state.Snapshot
+
+	indexed sync.Once
+	byRack  map[model.RackID][]*model.Node // usable nodes, most free first
+	rackOf  map[string]model.RackID        // of every node's host
+
+	mu     sync.Mutex
+	bodies map[string]*body
+	bytes  int
+}
+
+// body is an encoded answer, made once however many ask for it at a time.
+type body struct {
+	once sync.Once
+	data []byte
+	err  error
+}
+
+func newPicture(snap *state.Snapshot) *picture {
+	return &picture{snap: snap, bodies: map[string]*body{}}
+}
+
+// body returns the encoded answer of a key, making it if nobody has. Beyond the
+// limits an answer is made and not kept.
+func (p *picture) body(key string, build func() ([]byte, error)) ([]byte, error) {
+	p.mu.Lock()
+	b := p.bodies[key]
+	kept := b != nil
+	if !kept {
+		b = &body{}
+		if kept = len(p.bodies) < maxBodies && p.bytes < maxBodyBytes; kept {
+			p.bodies[key] = b
+		}
+	}
+	p.mu.Unlock()
+	b.once.Do(func() {
+		b.err = errUnbuilt
+		if kept {
+			defer p.built(key, b)
+		}
+		b.data, b.err = build()
+	})
+	return b.data, b.err
+}
+
+// built accounts for a body, and forgets one that could not be made.
+func (p *picture) built(key string, b *body) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if b.err != nil {
+		delete(p.bodies, key)
+		return
+	}
+	p.bytes += len(b.data) + len(key)
+}
+
+func (p *picture) index() {
+	p.byRack = make(map[model.RackID][]*model.Node, len(p.snap.Racks))
+	p.rackOf = make(map[string]model.RackID, len(p.snap.Nodes))
+	for i := range p.snap.Nodes {
+		n := &p.snap.Nodes[i]
+		rack := cmp.Or(n.Rack, model.DefaultRack)
+		p.rackOf[n.Host] = rack
+		if n.State.Usable() {
+			p.byRack[rack] = append(p.byRack[rack], n)
+		}
+	}
+	for _, nodes := range p.byRack { // order-free: each list is sorted on its own
+		slices.SortFunc(nodes, compareFree)
+	}
+}
+
+// compareFree puts the node with most free memory first, then most free vcores.
+func compareFree(a, b *model.Node) int {
+	x, y := a.Free(), b.Free()
+	return cmp.Or(cmp.Compare(y.MemoryMiB, x.MemoryMiB), cmp.Compare(y.VCores, x.VCores), cmp.Compare(a.ID, b.ID))
+}
+
+// usable returns a rack's usable nodes, most free first.
+func (p *picture) usable(rack model.RackID) []*model.Node {
+	p.indexed.Do(p.index)
+	return p.byRack[rack]
+}
+
+// rack returns the rack of a node's host; ok is false for a host without a
+// NodeManager.
+func (p *picture) rack(host string) (rack model.RackID, ok bool) {
+	p.indexed.Do(p.index)
+	rack, ok = p.rackOf[host]
+	return rack, ok
+}
