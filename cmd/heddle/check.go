@@ -1,0 +1,144 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"heddle/configs"
+)
+
+// configFlags are the flags every command that reads a configuration takes.
+type configFlags struct {
+	file      string
+	hadoopDir string
+	overrides map[string]*string // by key path
+}
+
+// overrides of single keys that have a flag of their own, spelled as
+// Prometheus' tools spell them.
+func (f *configFlags) register(cmd *cobra.Command) {
+	fs := cmd.Flags()
+	fs.StringVar(&f.file, "config", "", "the configuration `file` (YAML)")
+	fs.StringVar(&f.hadoopDir, "hadoop-conf-dir", "", "the `directory` with Hadoop's own XML configuration (default: HADOOP_CONF_DIR)")
+	f.overrides = map[string]*string{}
+	for _, o := range []struct{ flag, key, help string }{
+		{"mode", "mode", "what to do: observe or advise"},
+		{"web.listen-address", "web.listen_address", "the `address` to listen on"},
+		{"log.level", "log.level", "the least severity to log: trace, debug, info, warn or error"},
+		{"log.format", "log.format", "the form of a log line: text or json"},
+	} {
+		f.overrides[o.key] = fs.String(o.flag, "", o.help)
+	}
+}
+
+// load reads the configuration with these flags on top.
+func (f *configFlags) load() (*configs.Loaded, error) {
+	flags := map[string]string{}
+	for key, value := range f.overrides {
+		if *value != "" {
+			flags[key] = *value
+		}
+	}
+	return configs.Load(configs.Options{File: f.file, Env: os.Environ(), Flags: flags, HadoopConfDir: f.hadoopDir, KnownPolicy: knownPolicy})
+}
+
+func newCheck() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "check",
+		Short: "Check what heddle reads before it does",
+		Args:  cobra.NoArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newCheckConfig())
+	return cmd
+}
+
+// checkedKey is one effective key of the configuration.
+type checkedKey struct {
+	Key    string `json:"key"`
+	Value  string `json:"value"`
+	Origin string `json:"origin"`
+}
+
+// checkedConfig is what `heddle check config` prints.
+type checkedConfig struct {
+	OK       bool         `json:"ok"`
+	Hash     string       `json:"hash,omitempty"`
+	Problems []string     `json:"problems,omitempty"`
+	Notices  []string     `json:"notices,omitempty"`
+	Keys     []checkedKey `json:"keys,omitempty"`
+}
+
+func newCheckConfig() *cobra.Command {
+	var flags configFlags
+	var out output
+	cmd := &cobra.Command{
+		Use:   "config [FILE]",
+		Short: "Check a configuration, and print every key with its value and where that came from",
+		Long: `Check a configuration without connecting to anything. All problems are printed at
+once, each with its key and its line. Exit code 0: it loads; 1: it does not.
+
+A value comes from the first of: flag, environment (HEDDLE_WEB_LISTEN_ADDRESS),
+file, Hadoop's XML files, default.`,
+		Example: "  heddle check config heddle.yml\n  heddle check config heddle.yml --hadoop-conf-dir /etc/hadoop/conf -o json",
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 1 {
+				flags.file = args[0]
+			}
+			result, err := checkConfig(&flags)
+			if perr := out.print(cmd.OutOrStdout(), result, result.table); perr != nil {
+				return perr
+			}
+			return err
+		},
+	}
+	flags.register(cmd)
+	out.flag(cmd)
+	return cmd
+}
+
+func checkConfig(flags *configFlags) (checkedConfig, error) {
+	loaded, err := flags.load()
+	if err != nil {
+		var problems configs.Problems
+		r := checkedConfig{}
+		if errors.As(err, &problems) {
+			for _, p := range problems {
+				r.Problems = append(r.Problems, p.Error())
+			}
+		} else {
+			r.Problems = []string{err.Error()}
+		}
+		return r, fmt.Errorf("%d problems in the configuration", len(r.Problems))
+	}
+	r := checkedConfig{OK: true, Hash: loaded.Hash(), Notices: loaded.Notices}
+	for _, e := range loaded.Entries() {
+		r.Keys = append(r.Keys, checkedKey{Key: e.Path, Value: e.Value, Origin: e.Origin.String()})
+	}
+	return r, nil
+}
+
+func (r checkedConfig) table(w io.Writer) error {
+	for _, p := range r.Problems {
+		fmt.Fprintln(w, p)
+	}
+	if !r.OK {
+		return nil
+	}
+	err := tabs(w, func(w io.Writer) {
+		for _, k := range r.Keys {
+			fmt.Fprintf(w, "%s\t%s\t%s\n", k.Key, k.Value, k.Origin)
+		}
+	})
+	for _, n := range r.Notices {
+		fmt.Fprintf(w, "note: %s\n", n)
+	}
+	fmt.Fprintf(w, "ok (hash %s)\n", strings.ToLower(r.Hash[:12]))
+	return err
+}

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"heddle/core/engine"
+	"heddle/core/model"
+	"heddle/core/state"
+)
+
+// loop is the one goroutine that owns the cluster. Observations come in on one
+// bounded channel; snapshots go out through one atomic pointer; questions that
+// need the policy are put to it as functions.
+type loop struct {
+	cluster   *state.Cluster
+	engine    *engine.Engine // nil in observe mode
+	in        chan model.Observation
+	questions chan func()
+	snapshot  atomic.Pointer[state.Snapshot]
+	recorder  recorder
+	notes     loopMetrics
+	log       hclog.Logger
+	now       func() time.Time
+
+	publishEvery time.Duration
+	sampleEvery  time.Duration
+	stale        bool // the last plan found the state too old; said once
+}
+
+// recorder takes what the loop saw and decided. It must not block.
+type recorder interface {
+	Observation(o model.Observation)
+	Decision(d model.Decision)
+}
+
+// loopMetrics takes what the loop measures of itself.
+type loopMetrics interface {
+	Round(policy string, d time.Duration)
+	QueueFull(queue string)
+}
+
+// noRecorder is the recorder of a service that records nothing.
+type noRecorder struct{}
+
+func (noRecorder) Observation(model.Observation) {}
+func (noRecorder) Decision(model.Decision)       {}
+
+// Snapshot returns the newest published snapshot, nil before the first.
+func (l *loop) Snapshot() *state.Snapshot { return l.snapshot.Load() }
+
+// modelTime returns the loop's clock in the unit of observations.
+func modelTime(t time.Time) model.Time { return model.Time(t.UnixMilli()) }
+
+// Run owns the cluster until ctx ends. What waits in the queue then is still
+// applied and recorded.
+func (l *loop) Run(ctx context.Context) error {
+	publish := time.NewTicker(l.publishEvery)
+	defer publish.Stop()
+	sample := time.NewTicker(l.sampleEvery)
+	defer sample.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			l.drain()
+			return nil
+		case o := <-l.in:
+			l.take(o)
+		case ask := <-l.questions:
+			ask()
+		case <-sample.C:
+			l.cluster.Advance(modelTime(l.now()))
+		case <-publish.C:
+			l.decide()
+			l.publish()
+		}
+	}
+}
+
+func (l *loop) drain() {
+	for {
+		select {
+		case o := <-l.in:
+			l.take(o)
+		default:
+			l.publish()
+			return
+		}
+	}
+}
+
+func (l *loop) take(o model.Observation) {
+	if len(l.in) == cap(l.in)-1 { // it was full until this one was taken
+		l.notes.QueueFull("observations")
+	}
+	l.cluster.Apply(o)
+	l.recorder.Observation(o)
+}
+
+func (l *loop) decide() {
+	if l.engine == nil {
+		return
+	}
+	start := time.Now()
+	decisions, err := l.engine.Plan(modelTime(l.now()))
+	l.notes.Round(l.engine.Name(), time.Since(start))
+	switch {
+	case errors.Is(err, engine.ErrStale):
+		if !l.stale && l.snapshot.Load() != nil {
+			l.log.Warn("no decisions: the ResourceManager's state is too old", "policy", l.engine.Name())
+		}
+		l.stale = true
+		return
+	case err != nil:
+		l.log.Error("the policy panicked; its plans stay as they were", "policy", l.engine.Name(), "error", err)
+		return
+	case l.stale:
+		l.log.Info("decisions are made again", "policy", l.engine.Name())
+		l.stale = false
+	}
+	for i := range decisions {
+		l.recorder.Decision(decisions[i])
+	}
+}
+
+func (l *loop) publish() { l.snapshot.Store(l.cluster.Snapshot()) }
+
+// ask runs question in the loop's goroutine and waits for it, or for ctx.
+func (l *loop) ask(ctx context.Context, question func()) error {
+	done := make(chan struct{})
+	select {
+	case l.questions <- func() { question(); close(done) }:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/spf13/cobra"
+
+	"heddle/configs"
+	"heddle/core/shuffle"
+)
+
+func newServe() *cobra.Command {
+	var flags configFlags
+	var webConfig string
+	cmd := &cobra.Command{
+		Use:   "serve --config FILE",
+		Short: "Watch a cluster: observe it or advise on it, as the configuration says",
+		Long: `Read the cluster's ResourceManager, ApplicationMasters, JobHistory server and
+NameNode, and serve REST and Prometheus metrics. In mode observe heddle exports and
+records; in mode advise it also decides, answers preferences and explains them.
+
+SIGHUP reads the configuration again: policy, thresholds and logging take effect; a
+file that does not load changes nothing. SIGINT and SIGTERM stop it in order.`,
+		Example: `  heddle serve --config /etc/heddle.yml
+  heddle serve --config /etc/heddle.yml --mode advise --web.listen-address 127.0.0.1:7909
+  heddle serve --config /etc/heddle.yml --web.config.file /etc/heddle-web.yml`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return serve(cmd.Context(), &flags, webConfig) },
+	}
+	flags.register(cmd)
+	cmd.Flags().StringVar(&webConfig, "web.config.file", "", "a web-config `file` for TLS, basic authentication and client certificates")
+	return cmd
+}
+
+func serve(ctx context.Context, flags *configFlags, webConfig string) error {
+	loaded, err := flags.load()
+	if err != nil {
+		return fmt.Errorf("configuration:\n%w", err)
+	}
+	log := newLogger(&loaded.Config.Log)
+	for _, n := range loaded.Notices {
+		log.Info("configuration: " + n)
+	}
+	rec, err := openRecorder(loaded, log)
+	if err != nil {
+		return err
+	}
+	s, err := newService(serviceOptions{loaded: loaded, log: log, now: time.Now, web: webConfig, recorder: rec})
+	if err != nil {
+		return err
+	}
+	rec.full = s.loop.notes.QueueFull
+	l, err := s.listen()
+	if err != nil {
+		return err
+	}
+	log.Info("serving", "mode", loaded.Config.Mode, "policy", s.policy(), "url", "http://"+l.Addr().String(), "version", version)
+	stop := s.reloadOnHangup(flags)
+	defer stop()
+	err = s.run(ctx, l)
+	if cerr := rec.Close(); err == nil {
+		err = cerr
+	}
+	log.Info("stopped")
+	return err
+}
+
+// reloadOnHangup reads the configuration again at every SIGHUP until stopped.
+func (s *service) reloadOnHangup(flags *configFlags) (stop func()) {
+	hup := make(chan os.Signal, 1)
+	signal.Notify(hup, syscall.SIGHUP)
+	done := make(chan struct{})
+	go func() {
+		for {
+			select {
+			case <-hup:
+				s.reload(flags)
+			case <-done:
+				return
+			}
+		}
+	}()
+	return func() { signal.Stop(hup); close(done) }
+}
+
+// reload puts into effect what may change while the service runs. Anything
+// wrong leaves everything as it is, and says so.
+func (s *service) reload(flags *configFlags) {
+	next, err := flags.load()
+	if err != nil {
+		s.log.Error("configuration not reloaded; the one in force stays", "error", err)
+		return
+	}
+	old := s.cfg.Load()
+	changed, refused := configs.Reloadable(&old.Config, &next.Config)
+	if len(refused) > 0 {
+		s.log.Warn("these keys need a restart and stay as they were", "keys", strings.Join(refused, " "))
+	}
+	next.Config = configs.Reload(&old.Config, &next.Config)
+	cfg := &next.Config
+	var adopted error
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	if err := errors.Join(s.loop.ask(ctx, func() { adopted = s.loop.adopt(cfg) }), adopted); err != nil {
+		s.log.Error("configuration not reloaded; the one in force stays", "error", err)
+		return
+	}
+	s.log.SetLevel(hclog.LevelFromString(string(cfg.Log.Level)))
+	s.cfg.Store(next)
+	s.log.Info("configuration reloaded", "changed", strings.Join(changed, " "), "hash", next.Hash()[:12])
+}
+
+// adopt takes policy and thresholds from a new configuration, in the loop's
+// goroutine.
+func (l *loop) adopt(c *configs.Config) error {
+	if c.Mode != configs.ModeObserve {
+		e, err := newEngine(c, l.cluster)
+		if err != nil {
+			return err
+		}
+		l.engine = e
+	}
+	l.cluster.SetSaturation(saturation(c))
+	return nil
+}
+
+func saturation(c *configs.Config) shuffle.SaturationParams {
+	return shuffle.SaturationParams{
+		Threshold: c.Network.Saturation, Period: c.Network.Period.Model(),
+		EWMA: c.Network.EWMA.Model(), Hysteresis: c.Network.Hysteresis,
+	}
+}

@@ -1,0 +1,214 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/oklog/run"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/exporter-toolkit/web"
+	"golang.org/x/sync/errgroup"
+
+	"heddle/configs"
+	"heddle/core/model"
+	"heddle/core/state"
+	"heddle/metrics"
+	"heddle/yarnproxy/api"
+)
+
+// service is the running heddle: sources, the loop, REST and metrics.
+type service struct {
+	cfg     atomic.Pointer[configs.Loaded]
+	log     hclog.Logger
+	loop    *loop
+	sources *sources
+	metrics http.Handler
+	now     func() time.Time
+	web     string // the web-config file, "" for plain HTTP
+}
+
+// serviceOptions are what differs between serve, record and demo.
+type serviceOptions struct {
+	loaded   *configs.Loaded
+	log      hclog.Logger
+	now      func() time.Time
+	recorder recorder
+	web      string
+	// speed is how fast the service's clock runs: above 1 in a demo.
+	speed float64
+	// sources replaces the configured adapters, nil for them.
+	sources *sources
+}
+
+func newService(o serviceOptions) (*service, error) {
+	cfg := &o.loaded.Config
+	s := &service{log: o.log, now: o.now, web: o.web}
+	s.cfg.Store(o.loaded)
+	stateCfg, err := stateConfig(cfg)
+	if err != nil {
+		return nil, err
+	}
+	cluster := state.New(stateCfg)
+	pace := func(d configs.Duration) time.Duration {
+		return max(time.Duration(float64(d.Std())/max(o.speed, 1)), 20*time.Millisecond)
+	}
+	s.loop = &loop{
+		cluster: cluster, in: make(chan model.Observation, cfg.State.QueueLength), questions: make(chan func()),
+		recorder: o.recorder, log: o.log.Named("loop"), now: o.now,
+		publishEvery: pace(cfg.State.PublishInterval), sampleEvery: pace(cfg.Network.Period),
+	}
+	if s.loop.recorder == nil {
+		s.loop.recorder = noRecorder{}
+	}
+	if cfg.Mode != configs.ModeObserve {
+		if s.loop.engine, err = newEngine(cfg, cluster); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.measure(); err != nil {
+		return nil, err
+	}
+	s.sources = o.sources
+	if s.sources == nil {
+		s.sources, err = buildSources(wiring{cfg: cfg, snapshot: s.loop.Snapshot, full: s.loop.notes.QueueFull, log: o.log, now: o.now})
+	}
+	return s, err
+}
+
+// queues are the names of the bounded queues, for their metric.
+func queues() []string {
+	return []string{"observations", "recorder", "mapreduce_jobs", "mapreduce_tasks", "mapreduce_history"}
+}
+
+// measure builds the metrics of the service on a registry of its own.
+func (s *service) measure() error {
+	reg := prometheus.NewRegistry()
+	b := build()
+	collector, err := metrics.New(reg, metrics.Options{
+		Snapshot: s.loop.Snapshot, Now: s.now, Policy: s.policy, Version: b.Version, Revision: b.Revision,
+		ConfigHash: func() string { return s.cfg.Load().Hash() },
+		Sources:    []model.Source{model.SourceRM}, Queues: queues(),
+	})
+	if err != nil {
+		return err
+	}
+	s.loop.notes = collector
+	s.metrics = metrics.Handler(reg, s.log)
+	return nil
+}
+
+// policy returns the name of the policy that decides, "" in observe mode.
+func (s *service) policy() string {
+	cfg := &s.cfg.Load().Config
+	if cfg.Mode == configs.ModeObserve {
+		return ""
+	}
+	return cfg.Policy.Name
+}
+
+// listen opens the service's address, before anything else starts: a port that
+// is taken is found out at once.
+func (s *service) listen() (net.Listener, error) {
+	addr := s.cfg.Load().Config.Web.ListenAddress
+	l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", addr)
+	if err != nil {
+		return nil, fmt.Errorf("listen on %s: %w; choose another with --web.listen-address", addr, err)
+	}
+	return l, nil
+}
+
+// handler builds the REST API.
+func (s *service) handler() http.Handler {
+	cfg := &s.cfg.Load().Config
+	o := api.Options{
+		Snapshot: s.loop.Snapshot, Now: s.now, MaxAge: cfg.State.MaxAge.Std(), MaxBody: int64(cfg.Web.MaxBody),
+		Timeout: cfg.Web.Timeout.Std(), Concurrency: cfg.Web.Concurrency, Policies: s.policyInfos,
+		Version: version, Logger: s.log, Metrics: s.metrics,
+	}
+	if cfg.Mode != configs.ModeObserve {
+		o.Advisor = advisor{s.loop}
+	}
+	if s.sources.blocks != nil {
+		o.Blocks = s.sources.blocks
+	}
+	return api.New(o)
+}
+
+// run serves until ctx ends or a part fails. The sources stop first and the
+// loop last, so that what was observed is still applied and recorded.
+func (s *service) run(ctx context.Context, l net.Listener) error {
+	server := &http.Server{Handler: s.handler(), ReadHeaderTimeout: 5 * time.Second}
+	var g run.Group
+	g.Add(func() error { return s.serveHTTP(server, l) }, func(error) {
+		stop, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		_ = server.Shutdown(stop)
+	})
+	observe, stop := context.WithCancel(ctx)
+	g.Add(func() error { return s.observe(observe) }, func(error) { stop() })
+	return g.Run()
+}
+
+// observe runs the sources and the loop until ctx ends, or a source fails.
+func (s *service) observe(ctx context.Context) error {
+	loopCtx, stopLoop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopLoop()
+	ended := make(chan error, 1)
+	go func() { ended <- s.loop.Run(loopCtx) }()
+	g, sourceCtx := errgroup.WithContext(ctx)
+	for _, src := range s.sources.list {
+		g.Go(func() error { return src.run(sourceCtx, s.loop.in) })
+	}
+	err := g.Wait()
+	stopLoop()
+	if loopErr := <-ended; loopErr != nil {
+		return loopErr
+	}
+	if ctx.Err() != nil || errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}
+
+func (s *service) serveHTTP(server *http.Server, l net.Listener) error {
+	none := false
+	err := web.ServeMultiple([]net.Listener{l}, server, &web.FlagConfig{
+		WebListenAddresses: &[]string{}, WebSystemdSocket: &none, WebConfigFile: &s.web,
+	}, slogTo(s.log))
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return err
+}
+
+// newLogger builds the log the configuration wants, to standard error.
+func newLogger(c *configs.LogConfig) hclog.Logger {
+	return hclog.New(&hclog.LoggerOptions{
+		Name: "heddle", Level: hclog.LevelFromString(string(c.Level)), JSONFormat: c.Format == configs.LogJSON, Output: os.Stderr,
+	})
+}
+
+// policyInfos lists every policy, the one in charge marked.
+func (s *service) policyInfos() []api.PolicyInfo {
+	active := s.policy()
+	list, err := listPolicies()
+	if err != nil {
+		s.log.Error("policies not listed", "error", err)
+	}
+	out := make([]api.PolicyInfo, 0, len(list))
+	for _, p := range list {
+		info := api.PolicyInfo{Name: p.Name, Summary: p.Summary, Paper: p.Paper, Params: p.Params, Active: p.Name == active}
+		if info.Active {
+			info.Params = s.cfg.Load().Config.Policy.Params
+		}
+		out = append(out, info)
+	}
+	return out
+}
