@@ -47,6 +47,9 @@ func AdmitWithin(ctx context.Context, d time.Duration) context.Context {
 // wait blocks until a request may be sent. It returns ErrBudget at once when
 // that is after the context's deadline, and when the context ends meanwhile.
 func (b *Budget) wait(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	if until, ok := ctx.Value(admissionKey{}).(time.Time); ok {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithDeadline(ctx, until)

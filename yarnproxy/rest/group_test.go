@@ -183,6 +183,9 @@ func TestGroupCallerGivesUp(t *testing.T) {
 		if err := g.GetJSON(short, "/x", &v); !errors.Is(err, context.DeadlineExceeded) {
 			t.Fatalf("error %v", err)
 		}
+		if err := g.GetJSON(short, "/x", &v); !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, rest.ErrBudget) {
+			t.Errorf("error %v with a context that has ended", err)
+		}
 		if asked := p.takeAsked(); asked != "rm1:8088 rm1:8088" {
 			t.Errorf("asked %q after the caller gave up", asked)
 		}

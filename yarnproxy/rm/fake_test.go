@@ -45,6 +45,7 @@ type fakeApp struct {
 	attempt    int
 	node       string
 	refuses    string // blacklistedNodes
+	forgets    bool   // its old attempts are unknown
 	queue      string
 }
 
@@ -198,7 +199,12 @@ func (f *fakeRM) list(w http.ResponseWriter, r *http.Request) {
 // app answers what is under one application.
 func (f *fakeRM) app(w http.ResponseWriter, path []string) {
 	a := f.apps[path[0]]
-	if a == nil || len(path) > 2 && path[2] != fmt.Sprintf("appattempt_%s_%06d", strings.TrimPrefix(path[0], "application_"), a.attempt) {
+	old := a != nil && len(path) > 2 && path[2] != fmt.Sprintf("appattempt_%s_%06d", strings.TrimPrefix(path[0], "application_"), a.attempt)
+	if old && !a.forgets {
+		writeJSON(w, `{}`) // the scheduler knows the current attempt alone
+		return
+	}
+	if a == nil || old {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(http.StatusNotFound)
 		_, _ = w.Write(recorded(f.tb, "app-unknown-404"))

@@ -282,12 +282,13 @@ func TestApplicationMasterStartedAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(t)
-		f.run(2)
+		f.run(3)
 		p := start(t, f, nil)
 		settle(1500 * time.Millisecond)
 		f.change(func() {
 			f.apps[appID(1)].attempt, f.apps[appID(1)].node = 2, "w11:45454"
-			f.apps[appID(2)].attempt, f.apps[appID(2)].node = 2, "w32:45454" // on the same node: seen by the 404
+			f.apps[appID(2)].attempt, f.apps[appID(2)].node = 2, "w32:45454" // on the same node: seen by what is missing
+			f.apps[appID(3)].attempt, f.apps[appID(3)].forgets = 2, true
 			f.apps[appID(1)].queue = "default"
 		})
 		f.takeAsked()
@@ -299,12 +300,12 @@ func TestApplicationMasterStartedAgain(t *testing.T) {
 		settle(time.Second)
 		facts := p.take()
 		asked := strings.Join(f.takeAsked(), " ")
-		for n := 1; n <= 2; n++ {
+		for n := 1; n <= 3; n++ {
 			if want := fmt.Sprintf("appattempt_1795215638925_%04d_000002/containers", n); !strings.Contains(asked, want) {
 				t.Errorf("asked %s, not %s", asked, want)
 			}
 		}
-		if got := only[model.ContainersFact](facts); len(got) != 2 || strings.Contains(asked, "appattempts ") {
+		if got := only[model.ContainersFact](facts); len(got) != 3 || strings.Contains(asked, "appattempts ") {
 			t.Errorf("%d facts of containers; asked %s", len(got), asked)
 		}
 		for _, a := range only[model.AppsFact](facts)[0].Apps {
