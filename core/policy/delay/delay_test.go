@@ -101,7 +101,7 @@ func offers(t *testing.T, p delay.Params, s policytest.Scene, plan string) []str
 	session := policytest.NewSession(d, s)
 	var out []string
 	last := 0
-	for _, f := range strings.Fields(plan) {
+	for f := range strings.FieldsSeq(plan) {
 		var host string
 		var at int
 		if _, err := fmt.Sscanf(strings.ReplaceAll(f, "@", " "), "%s %d", &host, &at); err != nil {

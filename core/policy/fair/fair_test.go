@@ -20,8 +20,11 @@ func node(host, rack string, containers int64) model.Node {
 	}
 }
 
+// tasks is how many maps of a job are done and how many reduces it has.
+type tasks struct{ done, reduces int }
+
 // app has pending maps that read from the hosts named, done maps, and pending reduces.
-func app(id, user string, at int, done, reduces int, maps ...string) policytest.App {
+func app(id, user string, at int, has tasks, maps ...string) policytest.App {
 	a := policytest.App{
 		App:     model.App{ID: model.AppID(id), User: model.UserID(user), State: model.AppRunning, Submitted: policytest.Epoch.Add(model.Duration(at))},
 		MapTask: one(), ReduceTask: one(), Slowstart: state.DefaultSlowstart, MapOutput: model.Unknown,
@@ -34,12 +37,12 @@ func app(id, user string, at int, done, reduces int, maps ...string) policytest.
 		t.Preferred = []string{host}
 		a.Maps = append(a.Maps, t)
 	}
-	for range done {
+	for range has.done {
 		t := task(model.StageMap, len(a.Maps), model.TaskSucceeded)
 		t.Host, t.Rack = "n1", "/r1"
 		a.Maps = append(a.Maps, t)
 	}
-	for i := range reduces {
+	for i := range has.reduces {
 		a.Reduces = append(a.Reduces, task(model.StageReduce, i, model.TaskPending))
 	}
 	return a
@@ -80,32 +83,32 @@ func TestOrder(t *testing.T) {
 		{
 			"users take turns by usage, the earlier job's user first",
 			policytest.Scene{Nodes: nodes, Config: cfg, Apps: []policytest.App{
-				app("a", "ann", 1, 0, 0, "n1", "n1", "n1"), app("b", "bob", 0, 0, 0, "n1", "n1"),
+				app("a", "ann", 1, tasks{}, "n1", "n1", "n1"), app("b", "bob", 0, tasks{}, "n1", "n1"),
 			}},
 			[]string{"b map NODE_LOCAL", "a map NODE_LOCAL", "b map NODE_LOCAL", "a map NODE_LOCAL", "a map NODE_LOCAL"},
 		},
 		{
 			"a weight of two takes two for one",
 			policytest.Scene{Nodes: nodes, Config: heavier, Apps: []policytest.App{
-				app("a", "ann", 0, 0, 0, "n1", "n1", "n1", "n1"), app("b", "bob", 1, 0, 0, "n1", "n1"),
+				app("a", "ann", 0, tasks{}, "n1", "n1", "n1", "n1"), app("b", "bob", 1, tasks{}, "n1", "n1"),
 			}},
 			[]string{"a map NODE_LOCAL", "b map NODE_LOCAL", "a map NODE_LOCAL", "a map NODE_LOCAL", "b map NODE_LOCAL"},
 		},
 		{
 			"a user's jobs by arrival, whatever their locality, and without delay",
 			policytest.Scene{Nodes: nodes, Config: cfg, Apps: []policytest.App{
-				app("late", "ann", 9, 0, 0, "n1"), app("early", "ann", 0, 0, 0, "n3", "n2", "n1"),
+				app("late", "ann", 9, tasks{}, "n1"), app("early", "ann", 0, tasks{}, "n3", "n2", "n1"),
 			}},
 			[]string{"early map NODE_LOCAL", "early map RACK_LOCAL", "early map OFF_SWITCH", "late map NODE_LOCAL"},
 		},
 		{
 			"reduces before maps once slowstart is passed",
-			policytest.Scene{Nodes: nodes, Config: cfg, Apps: []policytest.App{app("a", "ann", 0, 1, 1, "n1")}},
+			policytest.Scene{Nodes: nodes, Config: cfg, Apps: []policytest.App{app("a", "ann", 0, tasks{1, 1}, "n1")}},
 			[]string{"a reduce OFF_SWITCH", "a map NODE_LOCAL"},
 		},
 		{
 			"no reduce before slowstart",
-			policytest.Scene{Nodes: nodes, Config: cfg, Apps: []policytest.App{app("a", "ann", 0, 0, 1, "n1")}},
+			policytest.Scene{Nodes: nodes, Config: cfg, Apps: []policytest.App{app("a", "ann", 0, tasks{0, 1}, "n1")}},
 			[]string{"a map NODE_LOCAL"},
 		},
 	} {

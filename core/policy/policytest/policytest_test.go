@@ -86,8 +86,8 @@ func TestSuiteFindsBreaches(t *testing.T) {
 				return good
 			}}
 		}, "placement"},
-		{"changes the input", spoil(func(in *policy.Input, p *model.Placement) { in.View.Job(p.App).Ratio++ }), "Place changed the cluster"},
-		{"changes a node", spoil(func(in *policy.Input, _ *model.Placement) { in.Offer.Node.Free.VCores++ }), "Place changed the cluster"},
+		{"changes the input", spoil(func(in *policy.Input, p *model.Placement) { in.View.Job(p.App).Ratio++ }), "changed by Place"},
+		{"changes a node", spoil(func(in *policy.Input, _ *model.Placement) { in.Offer.Node.Free.VCores++ }), "changed by Place"},
 		{"depends on more than its input", func() policy.Policy {
 			return &placer{place: func(_ *policy.Input, good []model.Placement) []model.Placement {
 				if calls++; calls%3 == 0 {

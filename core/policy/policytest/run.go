@@ -2,14 +2,15 @@ package policytest
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
-	"reflect" //nolint:depguard // the suite looks into a policy's memory; it is imported by tests only
-	"testing" //nolint:depguard // the suite is imported by tests only
+	"reflect"
+	"testing"
 
-	"pgregory.net/rapid" //nolint:depguard // the suite is imported by tests only
+	"pgregory.net/rapid"
 
-	"heddle/core/engine" //nolint:depguard // no proposal of a built-in policy may be rejected; the suite is imported by tests only
+	"heddle/core/engine"
 	"heddle/core/model"
 	"heddle/core/policy"
 	"heddle/core/state"
@@ -156,19 +157,19 @@ func placementsPossible(e policy.Entry, draw Draw) error {
 func possible(s *Session, st step, p *model.Placement) error {
 	j := s.View().Job(p.App)
 	if j == nil || j.State.Final() {
-		return fmt.Errorf("no such job")
+		return errors.New("no such job")
 	}
 	stage := j.Stage(p.Stage)
 	n := s.View().Node(p.Node)
 	switch {
 	case stage == nil || stage.Pending <= 0:
-		return fmt.Errorf("no such ask")
+		return errors.New("no such ask")
 	case st.kinds != "" && st.kinds != p.Stage:
 		return fmt.Errorf("the offer is for a %s", st.kinds)
 	case p.Node != st.node || n == nil || !n.State.Usable():
-		return fmt.Errorf("not the offered node, or not usable")
+		return errors.New("not the offered node, or not usable")
 	case j.Blacklisted(n.Host):
-		return fmt.Errorf("the job refuses the node")
+		return errors.New("the job refuses the node")
 	case !s.View().Fits(stage, n.Free):
 		return fmt.Errorf("does not fit into %+v", n.Free)
 	}
@@ -204,12 +205,12 @@ func inputUnchanged(e policy.Entry, draw Draw) error {
 		before := Fingerprint(s.cluster)
 		placed := s.Ask(st.node, st.kinds)
 		if after := Fingerprint(s.cluster); after != before {
-			return fmt.Errorf("Place changed the cluster: %s", difference(before, after))
+			return fmt.Errorf("the cluster is changed by Place: %s", difference(before, after))
 		}
 		if planner, ok := s.policy.(policy.Planner); ok {
 			s.Plan(planner)
 			if after := Fingerprint(s.cluster); after != before {
-				return fmt.Errorf("Plan changed the cluster: %s", difference(before, after))
+				return fmt.Errorf("the cluster is changed by Plan: %s", difference(before, after))
 			}
 		}
 		for _, p := range placed {
@@ -453,8 +454,8 @@ func entries(v reflect.Value, depth int) int {
 			n = entries(v.Elem(), depth+1)
 		}
 	case reflect.Struct:
-		for i := range v.NumField() {
-			n += entries(v.Field(i), depth+1)
+		for _, field := range v.Fields() {
+			n += entries(field, depth+1)
 		}
 	case reflect.Map:
 		n = v.Len()
@@ -502,7 +503,7 @@ func validPlan(s *Session, p *model.Plan) error {
 	v := s.View()
 	j := v.Job(p.App)
 	if j == nil || j.Stage(p.Stage) == nil {
-		return fmt.Errorf("no such stage")
+		return errors.New("no such stage")
 	}
 	if p.Rank < 1 || p.Rank > len(v.Jobs()) {
 		return fmt.Errorf("rank is not one of %d jobs", len(v.Jobs()))
@@ -517,9 +518,9 @@ func validPlan(s *Session, p *model.Plan) error {
 		case rack == nil || rack.Total.MemoryMiB == 0:
 			return fmt.Errorf("rack %s has no nodes", t.Rack)
 		case t.Count < 0:
-			return fmt.Errorf("a count below zero")
+			return errors.New("a count below zero")
 		case i > 0 && t.Count > p.Racks[i-1].Count:
-			return fmt.Errorf("racks are not by falling count")
+			return errors.New("racks are not by falling count")
 		}
 		tasks += t.Count
 		share += t.Share

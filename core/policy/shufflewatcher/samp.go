@@ -148,7 +148,7 @@ func (s *sampScratch) index(racks int) {
 	s.byRack = resized(s.byRack, int(n))
 	for i := range s.blocks {
 		for _, r := range s.blocks[i].Racks {
-			s.byRack[s.first[r+1]] = int32(i) //nolint:gosec // a job's blocks are counted in thousands
+			s.byRack[s.first[r+1]] = int32(i)
 			s.first[r+1]++
 		}
 	}

@@ -129,7 +129,7 @@ type scanned struct {
 	share []float64
 }
 
-// every prefix of the scan, with its cost and shares
+// prefixes lists every prefix of the scan with its cost and shares.
 func prefixes(s *sampScratch, racks int, sigma float64) []scanned {
 	var out []scanned
 	for _, r := range s.order {

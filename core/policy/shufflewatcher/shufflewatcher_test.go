@@ -18,7 +18,7 @@ import (
 	"heddle/core/state"
 )
 
-func build(t testing.TB, change func(*shufflewatcher.Params)) *shufflewatcher.Policy {
+func build(t *testing.T, change func(*shufflewatcher.Params)) *shufflewatcher.Policy {
 	t.Helper()
 	params := shufflewatcher.DefaultParams()
 	change(&params)
