@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -17,21 +18,50 @@ const (
 	maxMethods = 20
 )
 
-// TestShape keeps structs and method sets small.
-func TestShape(t *testing.T) {
-	t.Parallel()
-	for _, p := range goList(t, "-e", "./...") {
-		fset := token.NewFileSet()
-		for _, problem := range shapeProblems(fset, parse(t, fset, &p)) {
-			t.Error(problem)
-		}
+// larger lists the types that are above a limit, with what they have. The list
+// may only get shorter, and its numbers smaller.
+func larger() map[string]int {
+	return map[string]int{
+		"configs.Hadoop":                    21, // methods
+		"core/policy/shufflewatcher.Policy": 27, // methods
+		"core/state.Cluster":                72, // methods: the owner of the state, its View included
+		"core/state.Job":                    21, // fields
+		"integration/hadoop.Cluster":        21, // methods
 	}
 }
 
-// shapeProblems says which types of a package are too large. Generated code is not judged.
-func shapeProblems(fset *token.FileSet, files []*ast.File) []string {
-	var problems []string
-	methods := map[string]int{}
+// TestShape keeps structs and method sets small.
+func TestShape(t *testing.T) {
+	t.Parallel()
+	excused := larger()
+	for _, p := range goList(t, "-e", "./...") {
+		fset := token.NewFileSet()
+		for _, s := range shapes(fset, parse(t, fset, &p)) {
+			name := p.folder() + "." + s.name
+			if allowed, listed := excused[name]; !listed || s.count > allowed {
+				t.Errorf("%s: %s has %d %s, more than %d", s.at, name, s.count, s.of, max(allowed, s.limit))
+			}
+			delete(excused, name)
+		}
+	}
+	for name := range excused {
+		t.Errorf("%s is within the limits now: take it off the list in this file", name)
+	}
+}
+
+// shape is a type with more of something than it may have.
+type shape struct {
+	name  string
+	of    string // "fields" or "methods"
+	count int
+	limit int
+	at    token.Position
+}
+
+// shapes returns the types of a package that are too large. Generated code is not judged.
+func shapes(fset *token.FileSet, files []*ast.File) []shape {
+	var found []shape
+	methods := map[string]*shape{}
 	for _, f := range files {
 		if ast.IsGenerated(f) {
 			continue
@@ -41,23 +71,27 @@ func shapeProblems(fset *token.FileSet, files []*ast.File) []string {
 			case *ast.TypeSpec:
 				s, ok := n.Type.(*ast.StructType)
 				if ok && s.Fields.NumFields() > maxFields && !strings.Contains(n.Name.Name, "Config") {
-					problems = append(problems, fmt.Sprintf("%s: struct %s has %d fields, more than %d",
-						fset.Position(n.Pos()), n.Name.Name, s.Fields.NumFields(), maxFields))
+					found = append(found, shape{n.Name.Name, "fields", s.Fields.NumFields(), maxFields, fset.Position(n.Pos())})
 				}
 			case *ast.FuncDecl:
 				name := receiver(n)
 				if name == "" {
 					break
 				}
-				if methods[name]++; methods[name] == maxMethods+1 {
-					problems = append(problems, fmt.Sprintf("%s: type %s has more than %d methods",
-						fset.Position(n.Pos()), name, maxMethods))
+				if methods[name] == nil {
+					methods[name] = &shape{name, "methods", 0, maxMethods, fset.Position(n.Pos())}
 				}
+				methods[name].count++
 			}
 			return true
 		})
 	}
-	return problems
+	for _, name := range slices.Sorted(maps.Keys(methods)) {
+		if s := methods[name]; s.count > s.limit {
+			found = append(found, *s)
+		}
+	}
+	return found
 }
 
 // receiver returns the name of the type a method belongs to, "" for a function.
@@ -97,9 +131,12 @@ func TestShapeFindsThem(t *testing.T) {
 		fmt.Fprintf(&src, "func (l *list[T]) m%d() {}\n", i)
 	}
 	fset := token.NewFileSet()
-	got := shapeProblems(fset, []*ast.File{parseSource(t, fset, src.String())})
-	if len(got) != 2 || !strings.Contains(got[0], "struct big has 17") || !strings.Contains(got[1], "type list has more") {
-		t.Errorf("got %q, want the struct big and the type list", got)
+	var got []string
+	for _, s := range shapes(fset, []*ast.File{parseSource(t, fset, src.String())}) {
+		got = append(got, fmt.Sprint(s.name, " ", s.count, " ", s.of))
+	}
+	if want := []string{"big 17 fields", "list 21 methods"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
