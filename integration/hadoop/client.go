@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os/exec"
 	"regexp"
 	"strings"
 )
@@ -22,7 +23,7 @@ func (p *Processes) Run(ctx context.Context, class string, args ...string) (stdo
 	if h == nil {
 		return "", "", fmt.Errorf("run %s: the cluster is closed", class)
 	}
-	cmd := p.java(ctx, p.site(Master), clientHeap, append([]string{class}, args...)...)
+	cmd := p.java(exec.CommandContext(ctx, p.javaFile()), p.site(Master), clientHeap, append([]string{class}, args...)...)
 	var out, diag bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &diag
 	if err = h.Start(cmd); err == nil {

@@ -181,7 +181,7 @@ func (c *Cluster) SetScheduler(ctx context.Context, s Scheduler) error {
 // takes the network away. A second call does nothing. The cluster's
 // directory stays until the run ends.
 func (c *Cluster) Close() error {
-	err := c.Network.close()
+	err := c.close()
 	c.reap()
 	return err
 }
@@ -209,14 +209,20 @@ func (c *Cluster) WaitHealthy(ctx context.Context) error {
 
 // wait calls ready until it returns nil.
 func (c *Cluster) wait(ctx context.Context, ready func(context.Context) error) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
 	var crash error
 	err := poll(ctx, func(ctx context.Context) error {
 		if crash = c.crashed(); crash != nil {
-			return nil
+			stop() // it will not come back by itself
+			return crash
 		}
 		return ready(ctx)
 	})
-	return errors.Join(err, crash)
+	if crash != nil {
+		return crash
+	}
+	return err
 }
 
 // poll calls ready every so often until it returns nil, or ctx ends.

@@ -3,7 +3,6 @@
 package hadoop
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -83,13 +82,14 @@ func (d *daemon) ended() bool {
 	}
 }
 
-// java is the command that runs a class with a host's configuration. The
-// network and the name it runs under are those of the host that starts it.
-func (p *Processes) java(ctx context.Context, s site, heap int, args ...string) *exec.Cmd {
-	flags := append(strings.Fields(jvmFlags), "--add-opens=java.base/java.lang=ALL-UNNAMED", fmt.Sprintf("-Xmx%dm", heap),
+// java turns a command into one that runs a class with a host's configuration.
+// The network and the name it runs under are those of the host that starts it.
+func (p *Processes) java(cmd *exec.Cmd, s site, heap int, args ...string) *exec.Cmd {
+	cmd.Args = append(cmd.Args, strings.Fields(jvmFlags)...)
+	cmd.Args = append(cmd.Args, "--add-opens=java.base/java.lang=ALL-UNNAMED", fmt.Sprintf("-Xmx%dm", heap),
 		"-Dhadoop.home.dir="+p.dir, "-Dhadoop.log.dir="+p.logDir(), "-Dyarn.log.dir="+p.logDir(), "-Djava.io.tmpdir="+s.data("tmp"),
 		"-cp", strings.Join([]string{s.dir(), filepath.Join(p.dir, "web"), p.jars + "/*"}, ":"))
-	cmd := exec.CommandContext(ctx, filepath.Join(p.javaHome, "bin", "java"), append(flags, args...)...) //nolint:gosec // what tests are to run
+	cmd.Args = append(cmd.Args, args...)
 	cmd.Env = append(os.Environ(), "JAVA_HOME="+p.javaHome, "HADOOP_CONF_DIR="+s.dir())
 	cmd.Dir = p.dir
 	cmd.WaitDelay = stopLimit
@@ -115,8 +115,7 @@ func (p *Processes) StartDaemon(kind Kind, host string) error {
 		return fmt.Errorf("start %s on %s: %w", kind, host, err)
 	}
 	defer log.Close() //nolint:errcheck // the daemon writes it, not we
-	// A daemon outlives the context of the call that started it.
-	cmd := p.java(context.Background(), p.site(host), heap, "-Dproc_"+string(kind), class)
+	cmd := p.java(exec.Command(p.javaFile()), p.site(host), heap, "-Dproc_"+string(kind), class)
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := h.Start(cmd); err != nil {
@@ -187,6 +186,8 @@ func (p *Processes) PID(kind Kind, host string) int {
 func (p *Processes) LogFile(kind Kind, host string) string {
 	return filepath.Join(p.logDir(), string(kind)+"-"+host+".log")
 }
+
+func (p *Processes) javaFile() string { return filepath.Join(p.javaHome, "bin", "java") }
 
 // site is a host's configuration.
 func (p *Processes) site(host string) site {

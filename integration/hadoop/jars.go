@@ -21,7 +21,7 @@ import (
 )
 
 //go:embed assets/pom.xml
-var pom []byte //nolint:gochecknoglobals // go:embed has no other place
+var pom []byte
 
 // Version is the Apache Hadoop release that is run.
 const Version = "3.4.3"
@@ -59,7 +59,7 @@ func jarDir() (string, error) {
 // jarsComplete checks a jar directory against its marker, which has a line of
 // size and name for every jar.
 func jarsComplete(dir string) bool {
-	text, err := os.ReadFile(filepath.Join(dir, marker)) //nolint:gosec // our own cache
+	text, err := os.ReadFile(filepath.Join(dir, marker))
 	if err != nil || len(text) == 0 {
 		return false
 	}
@@ -121,7 +121,7 @@ func fetchJars(ctx context.Context, log io.Writer) (string, error) {
 
 // waitLock locks a file, waiting for another process that has it.
 func waitLock(ctx context.Context, path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600) //nolint:gosec // in our own cache
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("lock the jar cache: %w", err)
 	}
@@ -143,7 +143,6 @@ func runMaven(ctx context.Context, mvn, dir string) error {
 	if err := os.WriteFile(file, pom, 0o600); err != nil {
 		return fmt.Errorf("write Maven's pom: %w", err)
 	}
-	//nolint:gosec // Maven from the PATH is what is wanted
 	cmd := exec.CommandContext(ctx, mvn, "--batch-mode", "--quiet", "--strict-checksums", "--file", file,
 		copyGoal, "-DincludeScope=runtime", "-DoutputDirectory="+dir)
 	if home, err := os.UserHomeDir(); err == nil && len(strings.Fields(home)) == 1 {

@@ -58,8 +58,9 @@ func Main(m *testing.M) int {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	why := Missing(ctx, os.Stdout)
+	stopped := ctx.Err() != nil
 	stop()
-	if ctx.Err() != nil && why != "" {
+	if stopped {
 		return interrupted
 	}
 	if why != "" {
@@ -78,10 +79,10 @@ func Main(m *testing.M) int {
 }
 
 // Need skips a test that needs a cluster where there is none.
-func Need(t testing.TB) {
-	t.Helper()
+func Need(tb testing.TB) {
+	tb.Helper()
 	if !netlab.Inside() {
-		t.Skip("needs a real cluster; the first line of the output says why there is none")
+		tb.Skip("needs a real cluster; the first line of the output says why there is none")
 	}
 }
 
@@ -132,18 +133,18 @@ func javaHome(ctx context.Context) (string, error) {
 			return "", errors.New("java is not installed")
 		}
 	}
-	out, err := exec.CommandContext(ctx, java, "-version").CombinedOutput() //nolint:gosec // the user's own Java
+	out, err := exec.CommandContext(ctx, java, "-version").CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("run %s -version: %w", java, err)
 	}
 	if v := javaRelease(out); v < javaFrom || v > javaTo {
 		return "", fmt.Errorf("java %d is installed (%s), %d to %d is needed", v, java, javaFrom, javaTo)
 	}
-	real, err := filepath.EvalSymlinks(java)
+	file, err := filepath.EvalSymlinks(java)
 	if err != nil {
 		return "", fmt.Errorf("find the home of java: %w", err)
 	}
-	return filepath.Dir(filepath.Dir(real)), nil
+	return filepath.Dir(filepath.Dir(file)), nil
 }
 
 // javaRelease reads the release from the output of java -version: 17 from
@@ -234,7 +235,7 @@ func removeAbandoned(lock string) {
 	if st, ok := info.Sys().(*syscall.Stat_t); !ok || int(st.Uid) != os.Geteuid() {
 		return
 	}
-	f, err := os.Open(lock) //nolint:gosec // in a directory of our own
+	f, err := os.Open(lock)
 	if err != nil {
 		return
 	}

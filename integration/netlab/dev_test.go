@@ -19,9 +19,11 @@ func TestParseDev(t *testing.T) {
 		name, text, err string
 		want            map[string]Traffic
 	}{
-		{"two", devHead + "    lo:       0       0    0    0    0     0          0         0        0       0    0    0    0     0       0          0\n" +
-			" rack1: 1234567890123    9    0    0    0     0          0         0      567       5    0    0    0     0       0          0\n", "",
-			map[string]Traffic{"lo": {}, "rack1": {1234567890123, 567}}},
+		{
+			"two", devHead + "    lo:       0       0    0    0    0     0          0         0        0       0    0    0    0     0       0          0\n" +
+				" rack1: 1234567890123    9    0    0    0     0          0         0      567       5    0    0    0     0       0          0\n", "",
+			map[string]Traffic{"lo": {}, "rack1": {1234567890123, 567}},
+		},
 		{"none", devHead, "", map[string]Traffic{}},
 		{"short line", devHead + "rack1: 1 2 3\n", "line 3", nil},
 		{"no number", devHead + "rack1: x 2 3 4 5 6 7 8 9\n", "line 3", nil},

@@ -240,7 +240,7 @@ func IP(lines ...string) error {
 
 // tool runs a command that answers at once.
 func tool(stdin, name string, args ...string) error {
-	cmd := exec.Command(name, args...) //nolint:gosec,noctx // ip and tc, which do not block
+	cmd := exec.Command(name, args...)
 	cmd.Stdin = strings.NewReader(stdin)
 	out, err := cmd.CombinedOutput()
 	if err != nil {

@@ -95,6 +95,7 @@ func play(act string) int {
 // TestNothingOutlivesTheProgram ends a sandboxed program in several ways and
 // waits for the end of its standard output, which comes when the last process that holds it is gone.
 func TestNothingOutlivesTheProgram(t *testing.T) {
+	t.Parallel()
 	needSandbox(t)
 	tests := []struct {
 		name, act string

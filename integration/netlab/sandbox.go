@@ -85,10 +85,13 @@ func Enter(dir string) (int, error) {
 	if err := cmd.Start(); err != nil {
 		return 0, fmt.Errorf("start the sandbox: %w", err)
 	}
-	done := make(chan error, 1)
-	go func() { done <- cmd.Wait() }()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		err = cmd.Wait()
+	}()
 	select {
-	case err = <-done:
+	case <-done:
 	case sig := <-signals:
 		_ = cmd.Process.Kill() // process 1 of the sandbox: all others go with it
 		<-done
@@ -158,7 +161,7 @@ func self(phase, dir string, flags uintptr) (*exec.Cmd, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find this program's own file: %w", err)
 	}
-	cmd := exec.Command(exe, os.Args[1:]...) //nolint:gosec,noctx // runs itself; ended by the parent-death signal
+	cmd := exec.Command(exe, os.Args[1:]...) // ended by the parent-death signal
 	cmd.Env = append(os.Environ(), phaseVar+"="+phase, dirVar+"="+dir)
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Cloneflags: flags,
