@@ -18,6 +18,25 @@ func TestBuiltinPoliciesConform(t *testing.T) {
 	policytest.Run(t, builtin.Registry())
 }
 
+// Settings far from the defaults conform as well.
+func TestVariantsConform(t *testing.T) {
+	t.Parallel()
+	r := builtin.Registry()
+	var variants policy.Registry
+	for _, v := range []struct{ name, policy, params string }{
+		{"shufflewatcher as printed", "shufflewatcher", `{"scan":"greedy","assume_unknown":true,"recompute_at":0,"sarp_refresh":false,"relax_s":0}`},
+		{"shufflewatcher timeout", "shufflewatcher", `{"window_mode":"timeout","window_s":120,"scope":"any","waves":1,"hold_max_s":600}`},
+		{"shufflewatcher mean", "shufflewatcher", `{"window_s":0,"scope":"mean","map_completion":0,"recompute_at":0.5,"hold_max_s":0}`},
+		{"delay simple", "delay", `{"mode":"simple","d":3}`},
+		{"delay automatic", "delay", `{"mode":"simple","d":-1}`},
+	} {
+		variants = append(variants, policy.Entry{Name: v.name, New: func(json.RawMessage) (policy.Policy, error) {
+			return r.New(v.policy, json.RawMessage(v.params))
+		}})
+	}
+	policytest.Run(t, variants)
+}
+
 // placer makes a policy of a function that may keep state.
 type placer struct {
 	place func(in *policy.Input, good []model.Placement) []model.Placement
@@ -137,7 +156,7 @@ func TestSuiteFindsBreaches(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			e := policy.Entry{Name: "broken", New: func(json.RawMessage) (policy.Policy, error) { return tc.build(), nil }}
-			err := policytest.Check(e, 1, 300)
+			err := policytest.Check(e, 1, 120)
 			if err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("the suite says %v, want %q", err, tc.want)
 			}

@@ -29,7 +29,7 @@ func Run(t *testing.T, registry policy.Registry) {
 
 // seeded is how many scenes of plain random draws Conform adds to those rapid
 // draws: rapid's are small and shrink well, these are larger.
-const seeded = 200
+const seeded = 100
 
 // Conform holds one policy to the suite.
 func Conform(t *testing.T, e policy.Entry) {

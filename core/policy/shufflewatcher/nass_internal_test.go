@@ -1,0 +1,80 @@
+package shufflewatcher
+
+import (
+	"testing"
+
+	"heddle/core/model"
+)
+
+// Fig. 3's lines in their two orders, and the good hits of relaxed fairness:
+// saturated 4, 5, 7, 8; unsaturated 13, 14, 16, 17 (algorithms.md 2.1.6).
+func TestLines(t *testing.T) {
+	t.Parallel()
+	for i, want := range []struct {
+		line   line
+		good   bool
+		stage  model.Stage
+		reason model.Reason
+	}{
+		{satPreferredMap, true, model.StageMap, model.ReasonPreferredMapRack},
+		{satNodeLocalMap, true, model.StageMap, model.ReasonLocalMap},
+		{satRackLocalMap, true, model.StageMap, model.ReasonLocalMap},
+		{satAnyMap, false, model.StageMap, model.ReasonAnyMap},
+		{satLightReduce, true, model.StageReduce, model.ReasonLightReduce},
+		{satPreferredReduce, true, model.StageReduce, model.ReasonPreferredReduce},
+		{satAnyReduce, false, model.StageReduce, model.ReasonAnyReduce},
+		{freePreferredReduce, true, model.StageReduce, model.ReasonPreferredReduce},
+		{freeHeavyReduce, true, model.StageReduce, model.ReasonHeavyReduce},
+		{freeLightReduce, false, model.StageReduce, model.ReasonLightReduce},
+		{freePreferredMap, true, model.StageMap, model.ReasonPreferredMapRack},
+		{freeNodeLocalMap, true, model.StageMap, model.ReasonLocalMap},
+		{freeRackLocalMap, true, model.StageMap, model.ReasonLocalMap},
+		{freeAnyMap, false, model.StageMap, model.ReasonAnyMap},
+	} {
+		l := want.line
+		if int(l) != i || l.good() != want.good || l.stage() != want.stage || l.reason() != want.reason {
+			t.Errorf("line %d: place %d, good %v, %s, %s; want %+v", i, l, l.good(), l.stage(), l.reason(), want)
+		}
+	}
+	if noLine.good() {
+		t.Error("no hit is a good hit")
+	}
+}
+
+// An input whose blocks become known, or become others, is chosen for again,
+// one that is only read again is not.
+func TestSAMPFollowsTheInput(t *testing.T) {
+	t.Parallel()
+	params := DefaultParams()
+	params.AssumeUnknown = true
+	p, err := NewWith(params)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, _ := spread(3, nil, even)
+	apply := func(f model.Fact) {
+		c.Apply(model.Observation{Source: model.SourceHDFS, At: 2_000_000, Fact: f})
+	}
+	v := c.View()
+	check := func(when string, version int, decided bool, racks ...bool) {
+		t.Helper()
+		p.look(v)
+		m := p.mapChoice(v, v.Job("a"))
+		if m.version != version || m.decided != decided {
+			t.Fatalf("%s: choice %d, decided %v, want %d, %v", when, m.version, m.decided, version, decided)
+		}
+		for r, want := range racks {
+			if m.prefers(r) != want {
+				t.Errorf("%s: rack %d preferred %v, want %v", when, r, m.prefers(r), want)
+			}
+		}
+	}
+	check("no blocks", 1, false, false, false, false)
+	blocks := [][]int{{0}, {0}, {1}}
+	apply(blocksFact(blocks, even))
+	check("blocks", 2, true, true, false, false)
+	apply(blocksFact(blocks, even))
+	check("the same blocks", 2, true, true, false, false)
+	apply(blocksFact([][]int{{0}, {0}, {1}}, func(i int) model.Bytes { return []model.Bytes{1, 1, 100}[i] * model.MiB }))
+	check("other lengths", 3, true, false, true, false)
+}
