@@ -6,9 +6,8 @@ import (
 )
 
 // accept decides whether a user takes what NASS found, or passes to wait for a
-// better offer. A good hit is always taken. Any other is taken once the user
-// has been passed over for the slack, or when nothing was found and there is
-// nothing to wait for.
+// better offer. A good hit is always taken, any other once the user has been
+// passed over for the slack.
 //
 // The paper runs ShuffleWatcher with delay scheduling's relaxed fairness of 5 s
 // (§5.2) and prints no mechanism: this one is heddle's (algorithms.md 2.1.6).

@@ -22,8 +22,9 @@
 //   - A user without a runnable task does not leave the node idle: the next
 //     user is served.
 //
-// Place costs O(U + J) for the users and jobs it has to look at and allocates
-// its result only; a job's racks and counts are computed when its facts change.
+// Place costs O(R + J) for the racks and the jobs it has to look at and
+// allocates its result only; a job's racks and counts are computed when its
+// facts change.
 // Plan costs O(J log J + racks per job). It trusts the map output per rack, the
 // ratio, NetSat's flags and the block locations in the cluster state; each may
 // be wrong or missing and costs locality, never progress.
