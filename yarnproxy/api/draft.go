@@ -47,10 +47,14 @@ func (d *draft) request() (Request, error) {
 		r.Facts = append(r.Facts, b)
 	}
 	done := d.doneMaps()
+	completed := len(done)
+	if completed > 0 {
+		completed = max(completed, d.in.MapsDone)
+	}
 	maps, reduces := d.count(model.StageMap), d.count(model.StageReduce)
 	r.Facts = append(r.Facts,
 		model.JobFact{
-			App: whatIf, MapsTotal: maps + len(done), MapsPending: maps, MapsCompleted: len(done),
+			App: whatIf, MapsTotal: maps + completed, MapsPending: maps, MapsCompleted: completed,
 			ReducesTotal: reduces, ReducesPending: reduces,
 		},
 		model.AsksFact{App: whatIf, Rows: d.rows()},
@@ -81,6 +85,12 @@ func (d *draft) check() {
 	}
 	if in.Limit < 0 || in.Limit > 1000 {
 		q.bad("limit", "is %d, want 1 to 1000, or nothing for 20", in.Limit)
+	}
+	if in.MapInput < 0 || in.MapInput > 1<<60 {
+		q.bad("map_input_bytes", "is %d, want 0 to 2^60", in.MapInput)
+	}
+	if in.MapsDone < 0 || in.MapsDone > maxTasks {
+		q.bad("maps_completed", "is %d, want 0 to %d", in.MapsDone, maxTasks)
 	}
 	if len(in.Paths) > maxPaths {
 		q.bad("input_paths", "has %d paths, want at most %d", len(in.Paths), maxPaths)
@@ -310,7 +320,7 @@ func (d *draft) doneMaps() []model.Task {
 }
 
 func (d *draft) counters() model.CountersFact {
-	f := model.CountersFact{App: whatIf, MapInput: model.Unknown, ReduceShuffle: model.Unknown, HDFSWritten: model.Unknown}
+	f := model.CountersFact{App: whatIf, MapInput: cmp.Or(d.in.MapInput, model.Unknown), ReduceShuffle: model.Unknown, HDFSWritten: model.Unknown}
 	for _, b := range d.in.MapOutput { // order-free: a sum
 		f.MapOutput += b
 	}

@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"os"
 	"strings"
-	"time"
 
 	"heddle/core/model"
 )
@@ -31,6 +30,8 @@ type placementsRequest struct {
 	Paths     []string                     `json:"input_paths"`      // looked up in HDFS
 	Blocks    []blockOf                    `json:"input_blocks"`     // or given
 	MapOutput map[model.RackID]model.Bytes `json:"map_output_bytes"` // of maps that are done, by rack
+	MapInput  model.Bytes                  `json:"map_input_bytes"`  // what those maps read; 0 when not known
+	MapsDone  int                          `json:"maps_completed"`   // how many wrote it; at least one on each rack
 	Limit     int                          `json:"limit"`            // nodes per stage in the answer
 }
 
@@ -100,12 +101,7 @@ func (q *query) decode() (*placementsRequest, error) {
 			detail: fmt.Sprintf("Content-Type is %q", q.r.Header.Get("Content-Type")), hint: "send application/json",
 		}
 	}
-	control := http.NewResponseController(q.w)
-	if deadline, ok := q.r.Context().Deadline(); ok {
-		_ = control.SetReadDeadline(deadline) // a reader without deadlines is a test's
-	}
 	data, err := io.ReadAll(http.MaxBytesReader(q.w, q.r.Body, q.server.opts.MaxBody))
-	_ = control.SetReadDeadline(time.Time{})
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLarge):

@@ -95,9 +95,11 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), s.opts.Timeout)
 	defer cancel()
 	if deadline, ok := ctx.Deadline(); ok {
-		// A second more than the handlers have: their 504 is to be sent too. A
-		// writer without deadlines has none, which is as good as one can do.
-		_ = http.NewResponseController(w).SetWriteDeadline(deadline.Add(time.Second))
+		// A second more to write than the handlers have: their 504 is to be sent
+		// too. A writer that knows no deadlines has no slow client behind it.
+		control := http.NewResponseController(w)
+		_ = control.SetReadDeadline(deadline)
+		_ = control.SetWriteDeadline(deadline.Add(time.Second))
 	}
 	r = r.WithContext(ctx)
 	defer func() {
