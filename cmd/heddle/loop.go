@@ -29,7 +29,10 @@ type loop struct {
 
 	publishEvery time.Duration
 	sampleEvery  time.Duration
+	decided      bool // there was fresh state to decide on at least once
 	stale        bool // the last plan found the state too old; said once
+	panicking    bool // the policy panicked in the last round; said once
+	said         said // what the log was told of the last snapshot
 }
 
 // recorder takes what the loop saw and decided. It must not block.
@@ -94,7 +97,7 @@ func (l *loop) drain() {
 }
 
 func (l *loop) take(o model.Observation) {
-	if len(l.in) == cap(l.in)-1 { // it was full until this one was taken
+	if len(l.in) >= cap(l.in)-1 { // it was full until this one was taken; who waited may be in its place already
 		l.notes.QueueFull("observations")
 	}
 	l.cluster.Apply(o)
@@ -110,24 +113,32 @@ func (l *loop) decide() {
 	l.notes.Round(l.engine.Name(), time.Since(start))
 	switch {
 	case errors.Is(err, engine.ErrStale):
-		if !l.stale && l.snapshot.Load() != nil {
+		if !l.stale && l.decided {
 			l.log.Warn("no decisions: the ResourceManager's state is too old", "policy", l.engine.Name())
+			l.stale = true
 		}
-		l.stale = true
 		return
 	case err != nil:
-		l.log.Error("the policy panicked; its plans stay as they were", "policy", l.engine.Name(), "error", err)
+		if !l.panicking {
+			l.log.Error("the policy panicked; its plans stay as they were", "policy", l.engine.Name(), "error", err)
+			l.panicking = true
+		}
 		return
-	case l.stale:
+	case l.stale, l.panicking:
 		l.log.Info("decisions are made again", "policy", l.engine.Name())
-		l.stale = false
+		l.stale, l.panicking = false, false
 	}
+	l.decided = true
 	for i := range decisions {
 		l.recorder.Decision(decisions[i])
 	}
 }
 
-func (l *loop) publish() { l.snapshot.Store(l.cluster.Snapshot()) }
+func (l *loop) publish() {
+	s := l.cluster.Snapshot()
+	l.snapshot.Store(s)
+	l.said.tell(l.log, s)
+}
 
 // ask runs question in the loop's goroutine and waits for it, or for ctx.
 func (l *loop) ask(ctx context.Context, question func()) error {

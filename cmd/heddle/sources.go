@@ -128,7 +128,27 @@ func (w *wiring) mapReduce(out *sources, base func() string) error {
 	if err != nil {
 		return err
 	}
-	out.list = append(out.list, source{names, poller.Run})
+	out.list = append(out.list, source{names, func(ctx context.Context, to chan<- model.Observation) error {
+		if err := wait(ctx, func() bool { return base() != "" }); err != nil {
+			return err
+		}
+		return poller.Run(ctx, to)
+	}})
+	return nil
+}
+
+// wait returns once what is waited for holds: at a start, the ApplicationMasters
+// cannot be asked before a ResourceManager has been found.
+func wait(ctx context.Context, holds func() bool) error {
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for !holds() {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
+	}
 	return nil
 }
 

@@ -117,6 +117,9 @@ func New(cfg Config) *Cluster {
 	}
 }
 
+// SetSaturation changes NetSat's settings from the next sample on.
+func (c *Cluster) SetSaturation(p shuffle.SaturationParams) { c.cfg.Saturation = p }
+
 // View returns the read-only face of the cluster. It stays valid, and follows
 // the cluster, as long as the cluster is used by the same goroutine.
 func (c *Cluster) View() View { return View{c} }
@@ -235,20 +238,20 @@ func (c *Cluster) hostRack(host string, hint model.RackID) int {
 func (c *Cluster) applyNodes(f model.NodesFact) {
 	changed := len(f.Nodes) != len(c.nodes.byID)
 	for i := range f.Nodes {
-		n := &f.Nodes[i]
+		n := f.Nodes[i]
 		if rack, ok := c.cfg.Table[n.Host]; ok && c.cfg.TableOverrides {
 			n.Rack = rack
 		}
 		old := c.nodes.byID[n.ID]
 		switch {
 		case old == nil:
-			c.addNode(*n)
+			c.addNode(n)
 			changed = true
-		case old.Node != *n:
+		case old.Node != n:
 			if old.Node.Rack != n.Rack || old.Host != n.Host {
 				changed = true // regrouped below
 			}
-			old.Node = *n
+			old.Node = n
 			c.nodes.gen++
 		}
 	}

@@ -1,0 +1,392 @@
+//go:build linux
+
+package integration
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"heddle/core/model"
+	"heddle/core/shuffle"
+	"heddle/core/state"
+	"heddle/integration/hadoop"
+)
+
+// The tests of this file hold what heddle says against Hadoop's own tools and
+// the interface counters of the rack uplinks.
+
+// TestHeddleSeesTheCluster: nodes, memory, vcores and containers per rack equal
+// the ResourceManager's.
+func TestHeddleSeesTheCluster(t *testing.T) {
+	c := cluster(t)
+	s := startService(t, c)
+	type load struct{ nodes, memory, vcores, containers int }
+	var answer struct {
+		Nodes struct {
+			Node []struct {
+				Rack                                                         string
+				UsedMemoryMB, AvailMemoryMB, UsedVirtualCores, NumContainers int
+				AvailableVirtualCores                                        int
+			}
+		}
+	}
+	eventually(t, 20*time.Second, "heddle's racks equal the ResourceManager's", func(ctx context.Context) error {
+		if err := c.GetJSON(ctx, c.RMURL()+"/ws/v1/cluster/nodes", &answer); err != nil {
+			return err
+		}
+		want, got := map[string]load{}, map[string]load{}
+		for _, n := range answer.Nodes.Node {
+			l := want[n.Rack]
+			want[n.Rack] = load{l.nodes + 1, l.memory + n.UsedMemoryMB + n.AvailMemoryMB, l.vcores + n.UsedVirtualCores + n.AvailableVirtualCores, l.containers + n.NumContainers}
+		}
+		var racks struct{ Racks []state.RackView }
+		if err := s.get(ctx, "/v1/racks", &racks); err != nil {
+			return err
+		}
+		for _, r := range racks.Racks {
+			all := 0
+			for _, n := range r.Containers {
+				all += n
+			}
+			got[string(r.ID)] = load{r.Nodes[model.NodeRunning], int(r.Total.MemoryMiB), int(r.Total.VCores), all}
+		}
+		if diff := cmp.Diff(want, got, cmp.AllowUnexported(load{})); diff != "" {
+			return fmt.Errorf("(-ResourceManager +heddle):\n%s", diff)
+		}
+		return nil
+	})
+}
+
+// TestHeddleBlocksEqualFsck: block locations and racks equal
+// fsck -files -blocks -locations -racks, block by block.
+func TestHeddleBlocksEqualFsck(t *testing.T) {
+	c := cluster(t)
+	s := startService(t, c)
+	put(t, c, "/located", make([]byte, 7<<20), "-Ddfs.blocksize="+strconv.Itoa(1<<20), "-Ddfs.replication=3")
+	files, err := c.Fsck(within(t, time.Minute), "/located")
+	if err != nil || len(files) != 1 {
+		t.Fatalf("fsck: %d files, %v", len(files), err)
+	}
+	var answer struct{ Blocks []model.Block }
+	if err := s.get(within(t, time.Minute), "/v1/blocks?path=/located", &answer); err != nil {
+		t.Fatal(err)
+	}
+	host := map[string]string{}
+	for _, h := range c.Hosts() {
+		host[c.Addr(h)] = h
+	}
+	var want, got [][]string
+	for _, b := range files[0].Blocks {
+		one := []string{strconv.FormatInt(b.Len, 10)}
+		for _, r := range b.Replicas {
+			ip, _, _ := net.SplitHostPort(r.Addr)
+			one = append(one, r.Rack+"/"+host[ip])
+		}
+		slices.Sort(one[1:])
+		want = append(want, one)
+	}
+	for _, b := range answer.Blocks {
+		one := []string{strconv.FormatInt(int64(b.Length), 10)}
+		for i := range b.Hosts {
+			one = append(one, string(b.Racks[i])+"/"+b.Hosts[i])
+		}
+		slices.Sort(one[1:])
+		got = append(got, one)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-fsck +heddle):\n%s", diff)
+	}
+}
+
+// Stated errors of heddle's figures against the cluster's own.
+const (
+	// spreadError bounds how far map output by rack, spread over completed maps
+	// from the job counter alone, is off: the largest difference of a rack's
+	// share, of terasort's even splits.
+	spreadError = 0.10
+	// uplinkError bounds how far cross-rack bytes are from what the interface
+	// counters of the uplinks saw. Those also carry RPC, job files and headers.
+	uplinkError = 0.25
+)
+
+// TestHeddleFollowsTerasort: what heddle says of a job equals what Hadoop's
+// counters say of it once it has ended.
+func TestHeddleFollowsTerasort(t *testing.T) {
+	c := cluster(t)
+	const rows, reduces = 1_500_000, 5
+	runJob(t, c, "teragen", "-Dmapreduce.job.maps=4", strconv.Itoa(rows), "/sort/in")
+	s := startService(t, c)
+	coarse := startService(t, c, "HEDDLE_MAPREDUCE_REQUESTS_PER_SECOND=6")
+	before, err := c.UplinkBytes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	job := runJob(t, c, "terasort", "-Dmapreduce.job.reduces="+strconv.Itoa(reduces), "-Dmapreduce.job.reduce.slowstart.completedmaps=1.0",
+		"-Dmapreduce.input.fileinputformat.split.maxsize=10000000", "/sort/in", "/sort/out")
+	var seen *state.AppView
+	eventually(t, time.Minute, "the job's last facts", func(ctx context.Context) (err error) {
+		seen, err = s.whole(ctx, job)
+		return err
+	})
+	after, err := c.UplinkBytes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	attempts, err := c.Attempts(within(t, time.Minute), job)
+	if err != nil {
+		t.Fatal(err)
+	}
+	output := byRack(attempts, "MAP", "MAP_OUTPUT_MATERIALIZED_BYTES")
+	if diff := cmp.Diff(output, seen.MapOutput.ByRack); diff != "" {
+		t.Errorf("map output by rack (-JobHistory +heddle):\n%s", diff)
+	}
+	checkReducePlan(t, c, seen, output, reduces)
+	checkSpread(t, coarse, job, attempts, output)
+	checkUplinks(t, s, before, after)
+}
+
+// checkReducePlan wants the job's preferences to be the closed form of its map
+// output: reduces in proportion, by largest remainder.
+func checkReducePlan(t *testing.T, c *hadoop.Cluster, a *state.AppView, output map[model.RackID]model.Bytes, reduces int) {
+	t.Helper()
+	racks := c.Racks()
+	weights := make([]float64, len(racks))
+	for i, r := range racks {
+		weights[i] = float64(output[model.RackID(r)])
+	}
+	want, got := map[model.RackID]int{}, map[model.RackID]int{}
+	for i, n := range shuffle.Apportion(weights, reduces) {
+		if n > 0 {
+			want[model.RackID(racks[i])] = n
+		}
+	}
+	for _, p := range a.Plans {
+		if p.Stage == model.StageReduce {
+			for _, r := range p.Racks {
+				if r.Count > 0 {
+					got[r.Rack] = r.Count
+				}
+			}
+			t.Logf("reduce plan: %s, %+v", p.Reason, p.Racks)
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("reduces by rack (-closed form of the counters +heddle):\n%s", diff)
+	}
+}
+
+// checkSpread measures how far off map output by rack is when it is spread over
+// the completed maps from the job counter alone.
+func checkSpread(t *testing.T, s *service, job string, attempts []hadoop.Attempt, output map[model.RackID]model.Bytes) {
+	t.Helper()
+	maps, all, total := map[model.RackID]int{}, 0, model.Bytes(0)
+	for _, a := range attempts {
+		if a.Type == "MAP" {
+			maps[model.RackID(a.Rack)]++
+			all++
+		}
+	}
+	for _, b := range output {
+		total += b
+	}
+	worst := 0.0
+	for rack, b := range output {
+		worst = math.Max(worst, math.Abs(float64(b)/float64(total)-float64(maps[rack])/float64(all)))
+	}
+	t.Logf("spread over %d completed maps: the worst rack's share is off by %.4f", all, worst)
+	if worst > spreadError {
+		t.Errorf("the spread is off by %.3f of the job's map output, stated is %.2f", worst, spreadError)
+	}
+	var seen *state.AppView
+	eventually(t, 2*time.Minute, "the job seen with a small budget", func(ctx context.Context) (err error) {
+		seen, err = s.app(ctx, job)
+		if err == nil && seen.MapOutput.Total != total {
+			err = fmt.Errorf("map output %+v, want %d in all", seen.MapOutput, total)
+		}
+		return err
+	})
+	t.Logf("small budget: %d of %d bytes known from attempts, %d on no rack", seen.MapOutput.Reported, total, seen.MapOutput.Unplaced)
+	placed := total - seen.MapOutput.Unplaced
+	for rack, b := range output {
+		if placed == 0 {
+			break
+		}
+		off := math.Abs(float64(b)/float64(total) - float64(seen.MapOutput.ByRack[rack])/float64(placed))
+		t.Logf("small budget: %s has %d, heddle says %d", rack, b, seen.MapOutput.ByRack[rack])
+		if off > spreadError*2 {
+			t.Errorf("with a small budget the share of %s is off by %.3f", rack, off)
+		}
+	}
+}
+
+// checkUplinks holds heddle's cross-rack bytes against the interface counters.
+func checkUplinks(t *testing.T, s *service, before, after map[string]hadoop.Traffic) {
+	t.Helper()
+	ctx := within(t, time.Minute)
+	wire, said := 0.0, 0.0
+	for _, rack := range slices.Sorted(maps.Keys(after)) {
+		out := float64(after[rack].Out - before[rack].Out)
+		heddle, err := s.metric(ctx, "heddle_cross_rack_bytes_total", `src_rack="`+rack+`"`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wire, said = wire+out, said+heddle
+		t.Logf("%s: %.1f MB left by the interface, %.1f MB by heddle", rack, out/1e6, heddle/1e6)
+	}
+	off := math.Abs(said-wire) / wire
+	t.Logf("cross-rack bytes: interfaces %.1f MB, heddle %.1f MB, off by %.1f %%", wire/1e6, said/1e6, 100*off)
+	if off > uplinkError {
+		t.Errorf("cross-rack bytes are off by %.0f %%, stated is %.0f %%", 100*off, 100*uplinkError)
+	}
+}
+
+// once wants one line of the log to hold all of these.
+func (s *service) once(t *testing.T, parts ...string) {
+	t.Helper()
+	n := 0
+	for line := range strings.Lines(s.log.String()) {
+		if containsAll(line, parts) {
+			n++
+		}
+	}
+	if n != 1 {
+		t.Errorf("%d lines of the log hold %q, want one:\n%s", n, parts, s.log)
+	}
+}
+
+// TestHeddleOutlivesRestarts: a NameNode restart, a ResourceManager restart
+// under a running job and a lost NodeManager. heddle recovers by itself, says
+// so once, and no counter goes back.
+func TestHeddleOutlivesRestarts(t *testing.T) {
+	c := cluster(t)
+	s := startService(t, c)
+	counters := s.watch(t)
+
+	if err := c.StopDaemon(hadoop.NameNode, hadoop.Master); err != nil {
+		t.Fatal(err)
+	}
+	s.until(t, time.Minute, "heddle_source_up", 0, `source="hdfs"`)
+	if err := c.StartDaemon(hadoop.NameNode, hadoop.Master); err != nil {
+		t.Fatal(err)
+	}
+	s.until(t, 2*time.Minute, "heddle_source_up", 1, `source="hdfs"`)
+	s.once(t, "NameNode cannot be read")
+	s.once(t, "NameNode answers again")
+
+	job := s.surviveResourceManager(t, c)
+	if n, err := s.metric(within(t, time.Minute), "heddle_resourcemanager_restarts_total"); err != nil || n != 1 {
+		t.Errorf("heddle counts %v ResourceManager restarts, %v; want 1", n, err)
+	}
+	s.once(t, "resource manager poll failed")
+	s.once(t, "resource manager answers again")
+	if a, err := s.app(within(t, time.Minute), job); err != nil || a.State != model.AppFinished {
+		t.Errorf("the job that ran over the restart: %+v, %v", a, err)
+	}
+
+	lost := c.Hosts()[len(c.Hosts())-1]
+	rack := `rack="` + c.RackOf(lost) + `"`
+	if err := c.KillDaemon(hadoop.NodeManager, lost); err != nil {
+		t.Fatal(err)
+	}
+	s.until(t, 2*time.Minute, "heddle_rack_nodes", 1, rack, `state="lost"`)
+	if err := c.StartDaemon(hadoop.NodeManager, lost); err != nil {
+		t.Fatal(err)
+	}
+	s.until(t, time.Minute, "heddle_rack_nodes", perRack, rack, `state="running"`)
+	counters()
+}
+
+// surviveResourceManager kills the ResourceManager under a running job and
+// starts it again; the job ends well, and heddle sees it all.
+func (s *service) surviveResourceManager(t *testing.T, c *hadoop.Cluster) string {
+	t.Helper()
+	done := make(chan finished, 1)
+	ctx := within(t, 3*time.Minute)
+	go func() {
+		job, err := c.SleepJob(ctx, "-m", "2", "-r", "1", "-mt", "25000", "-rt", "1000")
+		done <- finished{job, err}
+	}()
+	eventually(t, time.Minute, "heddle sees two maps run", func(ctx context.Context) error {
+		var answer struct{ Applications []state.AppView }
+		if err := s.get(ctx, "/v1/applications?state=RUNNING", &answer); err != nil {
+			return err
+		}
+		if len(answer.Applications) != 1 || answer.Applications[0].Map.Running != 2 {
+			return fmt.Errorf("running applications %+v", answer.Applications)
+		}
+		return nil
+	})
+	if err := c.KillDaemon(hadoop.ResourceManager, hadoop.Master); err != nil {
+		t.Fatal(err)
+	}
+	s.until(t, time.Minute, "heddle_source_up", 0, `source="rm"`)
+	if err := c.StartDaemon(hadoop.ResourceManager, hadoop.Master); err != nil {
+		t.Fatal(err)
+	}
+	s.until(t, 2*time.Minute, "heddle_source_up", 1, `source="rm"`)
+	f := <-done
+	if f.err != nil {
+		t.Fatal(f.err)
+	}
+	eventually(t, time.Minute, "heddle sees the job's end", func(ctx context.Context) error {
+		a, err := s.app(ctx, f.job)
+		if err == nil && !a.State.Final() {
+			err = fmt.Errorf("state %s", a.State)
+		}
+		return err
+	})
+	return f.job
+}
+
+// until waits until a metric has a value.
+func (s *service) until(t *testing.T, d time.Duration, name string, want float64, labels ...string) {
+	t.Helper()
+	eventually(t, d, fmt.Sprintf("%s%v is %v", name, labels, want), func(ctx context.Context) error {
+		got, err := s.metric(ctx, name, labels...)
+		if err == nil && got != want {
+			err = fmt.Errorf("it is %v", got)
+		}
+		return err
+	})
+}
+
+// watch remembers every counter now; the function it returns wants none of them
+// to have gone back.
+func (s *service) watch(t *testing.T) func() {
+	t.Helper()
+	read := func() map[string]float64 {
+		status, body, err := s.fetch(within(t, time.Minute), "/metrics")
+		if err != nil || status != 200 {
+			t.Fatalf("GET /metrics: %d %v", status, err)
+		}
+		all := map[string]float64{}
+		for line := range strings.Lines(string(body)) {
+			series, value, ok := strings.Cut(strings.TrimSpace(line), " ")
+			name, _, _ := strings.Cut(series, "{")
+			if v, err := strconv.ParseFloat(value, 64); ok && err == nil && strings.HasPrefix(name, "heddle_") && strings.HasSuffix(name, "_total") {
+				all[series] = v
+			}
+		}
+		return all
+	}
+	before := read()
+	return func() {
+		t.Helper()
+		after := read()
+		for series, v := range before {
+			if now, ok := after[series]; !ok || now < v {
+				t.Errorf("%s went from %v to %v (still there: %v)", series, v, now, ok)
+			}
+		}
+	}
+}

@@ -1,0 +1,244 @@
+//go:build linux
+
+package integration
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"heddle/core/model"
+	"heddle/core/state"
+	"heddle/integration/hadoop"
+)
+
+// service is a running heddle that watches the cluster, with the binary a user
+// would start and the addresses from Hadoop's own configuration.
+type service struct {
+	t    *testing.T
+	url  string
+	cmd  *exec.Cmd
+	log  *syncBuffer
+	done chan error
+}
+
+// syncBuffer is a log that is read while it is written.
+type syncBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (s *syncBuffer) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.Write(p)
+}
+
+func (s *syncBuffer) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.String()
+}
+
+// binary builds heddle once, unless HEDDLE_BINARY names one that was built.
+var binary = sync.OnceValues(func() (string, error) {
+	if path := os.Getenv("HEDDLE_BINARY"); path != "" {
+		return path, nil
+	}
+	dir, err := os.MkdirTemp("", "heddle-binary")
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, "heddle")
+	out, err := exec.Command("go", "build", "-o", path, "heddle/cmd/heddle").CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("build heddle: %w\n%s", err, out)
+	}
+	return path, nil
+})
+
+// observed is the configuration all services of the suite begin with. Polls are
+// quick, because jobs here last seconds.
+const observed = `
+mode: advise
+uplinks: {capacity: 100Mbps}
+resource_manager: {poll_interval: 500ms, requests_per_second: 60}
+mapreduce: {poll_interval: 500ms, requests_per_second: 120}
+hdfs: {interval: 2s, user: root}
+state: {publish_interval: 200ms}
+`
+
+// startService starts heddle, with more environment, and waits until it is ready. It is stopped when the test ends, and must then have ended well.
+func startService(t *testing.T, c *hadoop.Cluster, env ...string) *service {
+	t.Helper()
+	path, err := binary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := filepath.Join(t.TempDir(), "heddle.yml")
+	if err := os.WriteFile(config, []byte(observed), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := &service{t: t, log: &syncBuffer{}, done: make(chan error, 1)}
+	s.cmd = exec.Command(path, "serve", "--config", config, "--web.listen-address", "127.0.0.1:0")
+	s.cmd.Stderr, s.cmd.Stdout = s.log, s.log
+	s.cmd.Env = []string{"HADOOP_CONF_DIR=" + c.ConfDir(), "PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME")}
+	s.cmd.Env = append(s.cmd.Env, env...)
+	if err := s.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() { s.done <- s.cmd.Wait() }()
+	t.Cleanup(s.stop)
+	eventually(t, 20*time.Second, "heddle's address", func(context.Context) error {
+		_, rest, ok := strings.Cut(s.log.String(), "url=http://")
+		if !ok {
+			return fmt.Errorf("the log has no address:\n%s", s.log)
+		}
+		s.url = "http://" + strings.Fields(rest)[0]
+		return nil
+	})
+	eventually(t, 20*time.Second, "heddle is ready", s.ready)
+	return s
+}
+
+// ready reports why heddle is not ready.
+func (s *service) ready(ctx context.Context) error {
+	status, body, err := s.fetch(ctx, "/readyz")
+	if err == nil && status != http.StatusOK {
+		err = fmt.Errorf("%d: %s", status, body)
+	}
+	return err
+}
+
+func (s *service) stop() {
+	s.t.Helper()
+	_ = s.cmd.Process.Signal(syscall.SIGTERM)
+	select {
+	case err := <-s.done:
+		if err != nil {
+			s.t.Errorf("heddle ended badly: %v\n%s", err, s.log)
+		}
+	case <-time.After(20 * time.Second):
+		_ = s.cmd.Process.Kill()
+		s.t.Errorf("heddle did not stop within 20 s of SIGTERM\n%s", s.log)
+	}
+	if s.t.Failed() {
+		s.t.Logf("heddle's log:\n%s", s.log)
+	}
+}
+
+func (s *service) fetch(ctx context.Context, path string) (int, []byte, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+path, http.NoBody)
+	if err != nil {
+		return 0, nil, err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	return resp.StatusCode, body, err
+}
+
+// get fetches JSON, and wants status 200.
+func (s *service) get(ctx context.Context, path string, v any) error {
+	status, body, err := s.fetch(ctx, path)
+	if err != nil {
+		return err
+	}
+	if status != http.StatusOK {
+		return fmt.Errorf("GET %s: %d: %s", path, status, body)
+	}
+	if err := json.Unmarshal(body, v); err != nil {
+		return fmt.Errorf("GET %s: %w", path, err)
+	}
+	return nil
+}
+
+// app is an application as heddle sees it.
+func (s *service) app(ctx context.Context, job string) (*state.AppView, error) {
+	var answer struct{ Application state.AppView }
+	err := s.get(ctx, "/v1/applications/"+appOfJob(job), &answer)
+	return &answer.Application, err
+}
+
+// appOfJob is the application of a MapReduce job.
+func appOfJob(job string) string { return strings.Replace(job, "job_", "application_", 1) }
+
+// metric is the sum of a metric's series whose labels hold all of these.
+func (s *service) metric(ctx context.Context, name string, labels ...string) (float64, error) {
+	status, body, err := s.fetch(ctx, "/metrics")
+	if err != nil || status != http.StatusOK {
+		return 0, fmt.Errorf("GET /metrics: %d: %w", status, err)
+	}
+	sum, found := 0.0, false
+	for line := range strings.Lines(string(body)) {
+		series, value, ok := strings.Cut(strings.TrimSpace(line), " ")
+		if base, _, _ := strings.Cut(series, "{"); !ok || base != name || !containsAll(series, labels) {
+			continue
+		}
+		var v float64
+		if _, err := fmt.Sscan(value, &v); err != nil {
+			return 0, fmt.Errorf("%s: %w", line, err)
+		}
+		sum, found = sum+v, true
+	}
+	if !found {
+		return 0, fmt.Errorf("no series of %s with %v", name, labels)
+	}
+	return sum, nil
+}
+
+func containsAll(s string, parts []string) bool {
+	for _, p := range parts {
+		if !strings.Contains(s, p) {
+			return false
+		}
+	}
+	return true
+}
+
+// runJob starts a job of the examples jar and returns when it has ended.
+func runJob(t *testing.T, c *hadoop.Cluster, args ...string) string {
+	t.Helper()
+	job, err := c.Job(within(t, 4*time.Minute), args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return job
+}
+
+// whole waits until heddle has the last facts of a job.
+func (s *service) whole(ctx context.Context, job string) (a *state.AppView, err error) {
+	a, err = s.app(ctx, job)
+	if err != nil {
+		return nil, err
+	}
+	if !a.State.Final() || a.Reduce.Completed != a.Reduce.Total || a.MapOutput.Reported < a.MapOutput.Total || a.MapOutput.Total <= 0 {
+		return nil, fmt.Errorf("%s: state %s, %d of %d reduces, map output %+v", job, a.State, a.Reduce.Completed, a.Reduce.Total, a.MapOutput)
+	}
+	return a, nil
+}
+
+// byRack sums a counter of the attempts of one type over racks.
+func byRack(attempts []hadoop.Attempt, kind, counter string) map[model.RackID]model.Bytes {
+	sums := map[model.RackID]model.Bytes{}
+	for _, a := range attempts {
+		if a.Type == kind {
+			sums[model.RackID(a.Rack)] += model.Bytes(a.Counters[counter])
+		}
+	}
+	return sums
+}
