@@ -9,7 +9,9 @@ import (
 	"heddle/configs"
 	"heddle/core/engine"
 	"heddle/core/model"
+	"heddle/core/policy"
 	"heddle/core/policy/builtin"
+	"heddle/core/policy/shufflewatcher"
 	"heddle/core/state"
 	"heddle/core/topology"
 )
@@ -18,6 +20,13 @@ import (
 func stateConfig(c *configs.Config) (state.Config, error) {
 	s := state.DefaultConfig()
 	s.Saturation = saturation(c)
+	if c.Policy.Name == shufflewatcher.Name { // the one parameter that is the cluster state's to use
+		p := shufflewatcher.DefaultParams()
+		if err := policy.Decode(c.Policy.Params.JSON(), &p); err != nil {
+			return s, fmt.Errorf("policy.params: %w", err)
+		}
+		s.InitialRatio = p.RatioInit
+	}
 	s.UplinkMethod = string(c.Uplinks.Source)
 	s.FinishedJobs = c.State.FinishedJobsKept
 	s.Uplinks = uplinks(&c.Uplinks)
