@@ -33,7 +33,7 @@ func lineOf(s *state.StageView) stageLine {
 // appsBody is GET /v1/applications.
 type appsBody struct {
 	pageBody
-	Applications list[appLine] `json:"applications"`
+	Applications []appLine `json:"applications"`
 }
 
 // appStates returns the values of the parameter state: heddle's own two words
@@ -88,14 +88,14 @@ type appBody struct {
 // appDetail is all that is known of an application.
 type appDetail struct {
 	*state.AppView
-	Input inputBody         `json:"input"`
-	Plans list[*model.Plan] `json:"plans"`
+	Input inputBody     `json:"input"`
+	Plans []*model.Plan `json:"plans"`
 }
 
 // inputBody is what is known of an application's input.
 type inputBody struct {
 	state.InputView
-	Paths list[string] `json:"paths"`
+	Paths []string `json:"paths"`
 }
 
 func getApplication(q *query) (any, error) {
@@ -106,7 +106,7 @@ func getApplication(q *query) (any, error) {
 	if err := q.check(); err != nil {
 		return nil, err
 	}
-	d := appDetail{AppView: a, Input: inputBody{a.Input, a.Input.Paths}}
+	d := appDetail{AppView: a, Input: inputBody{a.Input, full(a.Input.Paths)}, Plans: []*model.Plan{}}
 	for _, p := range a.Plans {
 		d.Plans = append(d.Plans, wholePlan(p))
 	}
@@ -157,6 +157,7 @@ func stageOf(a *state.AppView, stage model.Stage) *state.StageView {
 		return &a.Map
 	case model.StageReduce:
 		return &a.Reduce
+	default: // counted in containers only
+		return nil
 	}
-	return nil
 }

@@ -32,8 +32,8 @@ type rackBlocks struct {
 // blockBody is one block.
 type blockBody struct {
 	model.Block
-	Hosts list[string]       `json:"hosts"`
-	Racks list[model.RackID] `json:"racks"` // racks[i] is where the NameNode has hosts[i]
+	Hosts []string       `json:"hosts"`
+	Racks []model.RackID `json:"racks"` // racks[i] is where the NameNode has hosts[i]
 }
 
 func getBlocks(q *query) (any, error) {
@@ -62,7 +62,7 @@ func getBlocks(q *query) (any, error) {
 	found, part := cut(q, p, fact.Blocks)
 	b.pageBody, b.Blocks = part, make([]blockBody, 0, len(found))
 	for i := range found {
-		b.Blocks = append(b.Blocks, blockBody{found[i], found[i].Hosts, found[i].Racks})
+		b.Blocks = append(b.Blocks, blockBody{found[i], full(found[i].Hosts), full(found[i].Racks)})
 	}
 	return b, nil
 }

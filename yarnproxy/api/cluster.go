@@ -10,13 +10,13 @@ import (
 // clusterBody is GET /v1/cluster.
 type clusterBody struct {
 	state.ClusterView
-	Queues     list[model.Queue]        `json:"queues"`
-	Racks      int                      `json:"racks"`
-	Nodes      int                      `json:"nodes"`
-	Policy     string                   `json:"policy"` // the one that decides, "" when none does
-	Sources    list[sourceDetail]       `json:"sources"`
-	Counts     state.Counts             `json:"counts"`
-	Mismatches list[state.RackMismatch] `json:"rack_mismatches"`
+	Queues     []model.Queue        `json:"queues"`
+	Racks      int                  `json:"racks"`
+	Nodes      int                  `json:"nodes"`
+	Policy     string               `json:"policy"` // the one that decides, "" when none does
+	Sources    []sourceDetail       `json:"sources"`
+	Counts     state.Counts         `json:"counts"`
+	Mismatches []state.RackMismatch `json:"rack_mismatches"`
 }
 
 // sourceDetail is what heddle has spent on a source so far. Ages are not here:
@@ -38,8 +38,8 @@ func getCluster(q *query) (any, error) {
 	}
 	s := q.pic.snap
 	b := &clusterBody{
-		ClusterView: s.Cluster, Queues: s.Cluster.Queues, Racks: len(s.Racks), Nodes: len(s.Nodes),
-		Policy: q.server.policy(), Counts: s.Counts, Mismatches: s.Mismatch,
+		ClusterView: s.Cluster, Queues: full(s.Cluster.Queues), Racks: len(s.Racks), Nodes: len(s.Nodes),
+		Policy: q.server.policy(), Counts: s.Counts, Mismatches: full(s.Mismatch), Sources: []sourceDetail{},
 	}
 	for i := range s.Sources {
 		v := &s.Sources[i]
@@ -60,14 +60,14 @@ func (s *server) policy() string {
 
 // racksBody is GET /v1/racks.
 type racksBody struct {
-	Racks list[state.RackView] `json:"racks"`
+	Racks []state.RackView `json:"racks"`
 }
 
 func getRacks(q *query) (any, error) {
 	if err := q.check(); err != nil {
 		return nil, err
 	}
-	return racksBody{q.pic.snap.Racks}, nil
+	return racksBody{full(q.pic.snap.Racks)}, nil
 }
 
 // nodeBody is one node.
@@ -81,7 +81,7 @@ func wholeNode(n *model.Node) nodeBody { return nodeBody{*n, n.Free()} }
 // rackBody is GET /v1/racks/{rack}.
 type rackBody struct {
 	Rack  *state.RackView `json:"rack"`
-	Nodes list[nodeBody]  `json:"nodes"`
+	Nodes []nodeBody      `json:"nodes"`
 }
 
 func getRack(q *query) (any, error) {
@@ -92,7 +92,7 @@ func getRack(q *query) (any, error) {
 	if err := q.check(); err != nil {
 		return nil, err
 	}
-	b := rackBody{Rack: q.pic.snap.Rack(id)}
+	b := rackBody{Rack: q.pic.snap.Rack(id), Nodes: []nodeBody{}}
 	if b.Rack == nil {
 		return nil, notFound("rack "+string(id)+" is not known", "GET /v1/racks lists the racks; their slashes may be written as %2F or as they are")
 	}
@@ -114,7 +114,7 @@ func (q *query) rack() (model.RackID, error) {
 // nodesBody is GET /v1/nodes.
 type nodesBody struct {
 	pageBody
-	Nodes list[nodeBody] `json:"nodes"`
+	Nodes []nodeBody `json:"nodes"`
 }
 
 func getNodes(q *query) (any, error) {
@@ -140,7 +140,7 @@ func getNodes(q *query) (any, error) {
 
 // policiesBody is GET /v1/policies.
 type policiesBody struct {
-	Policies list[PolicyInfo] `json:"policies"`
+	Policies []PolicyInfo `json:"policies"`
 }
 
 func getPolicies(q *query) (any, error) {
@@ -148,13 +148,13 @@ func getPolicies(q *query) (any, error) {
 		return nil, err
 	}
 	q.uncacheable = true // a reload changes it, a snapshot does not
-	return policiesBody{q.server.opts.Policies()}, nil
+	return policiesBody{full(q.server.opts.Policies())}, nil
 }
 
 // trafficBody is GET /v1/traffic: square matrices in the order of Racks, from
 // row to column, bytes since heddle started.
 type trafficBody struct {
-	Racks  list[model.RackID]              `json:"racks"`
+	Racks  []model.RackID                  `json:"racks"`
 	Bytes  map[state.TrafficKind][][]int64 `json:"bytes"`
 	Total  map[state.TrafficKind]int64     `json:"cross_rack_bytes"` // off the diagonal
 	Regret map[string]int64                `json:"regret_bytes"`     // by policy
@@ -166,7 +166,7 @@ func getTraffic(q *query) (any, error) {
 		return nil, err
 	}
 	t := &q.pic.snap.Traffic
-	b := trafficBody{Racks: t.Racks, Bytes: map[state.TrafficKind][][]int64{}, Total: map[state.TrafficKind]int64{}, Regret: map[string]int64{}}
+	b := trafficBody{Racks: full(t.Racks), Bytes: map[state.TrafficKind][][]int64{}, Total: map[state.TrafficKind]int64{}, Regret: map[string]int64{}}
 	for _, kind := range state.TrafficKinds() {
 		if only == "" || string(kind) == only {
 			b.Bytes[kind], b.Total[kind] = square(t.Bytes[kind], len(t.Racks))
@@ -179,19 +179,19 @@ func getTraffic(q *query) (any, error) {
 }
 
 // square fills short rows up to n by n, and sums what is off the diagonal.
-func square(rows [][]float64, n int) (full [][]int64, cross int64) {
-	full = make([][]int64, n)
-	for src := range full {
-		full[src] = make([]int64, n)
+func square(rows [][]float64, n int) (matrix [][]int64, cross int64) {
+	matrix = make([][]int64, n)
+	for src := range matrix {
+		matrix[src] = make([]int64, n)
 		if src >= len(rows) {
 			continue
 		}
 		for dst, v := range rows[src][:min(n, len(rows[src]))] {
-			full[src][dst] = int64(v)
+			matrix[src][dst] = int64(v)
 			if src != dst {
 				cross += int64(v)
 			}
 		}
 	}
-	return full, cross
+	return matrix, cross
 }

@@ -309,6 +309,7 @@ func TestPlacementsOfMaps(t *testing.T) {
 		"by block": `{"asks":[{"stage":"map","count":4,"capability":{"memory_mib":1024,"vcores":1}}],"input_blocks":[{"length":5,"hosts":["w32.example.com","ghost"]},{"length":6,"hosts":["w34.example.com"]}]}`,
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			var got placed
 			a := r.post(t, body)
 			a.into(t, &got)
@@ -429,7 +430,7 @@ func TestPlacementsRefused(t *testing.T) {
 		{"rack", `{"asks":[{"stage":"map","count":1,"capability":{"memory_mib":1},"racks":["rack1"]}]}`, "asks[0].racks[0]", "no rack of the cluster"},
 		{"output rack", `{"asks":[` + ok + `],"map_output_bytes":{"/x":1}}`, "map_output_bytes./x", "no rack of the cluster"},
 		{"output", `{"asks":[` + ok + `],"map_output_bytes":{"/dc1/rack1":-1}}`, "map_output_bytes./dc1/rack1", "is -1"},
-		{"block", `{"asks":[` + ok + `],"input_blocks":[{"length":-1,"hosts":[]}]}`, "input_blocks[0]", "length -1"},
+		{"block", `{"asks":[` + ok + `],"input_blocks":[{"length":-1,"hosts":[]}]}`, "input_blocks[0].length", "is -1"},
 		{"paths and blocks", `{"asks":[` + ok + `],"input_blocks":[{"length":1,"hosts":[]}],"input_paths":["/a"]}`, "input_blocks", "one of them"},
 		{"relative path", `{"asks":[` + ok + `],"input_paths":["a"]}`, "input_paths[0]", "from the root"},
 		{"limit", `{"asks":[` + ok + `],"limit":1001}`, "limit", "1 to 1000"},

@@ -6,11 +6,11 @@ import (
 
 // decisionsBody is GET /v1/decisions.
 type decisionsBody struct {
-	Decisions list[model.Decision] `json:"decisions"`
-	Next      uint64               `json:"next"`   // since= of the next request, whether or not there is more now
-	More      bool                 `json:"more"`   // there is more now
-	Oldest    uint64               `json:"oldest"` // the oldest that is kept, 0 when there is none
-	Missed    uint64               `json:"missed"` // decisions after since that are not kept any more
+	Decisions []model.Decision `json:"decisions"`
+	Next      uint64           `json:"next"`   // since= of the next request, whether or not there is more now
+	More      bool             `json:"more"`   // there is more now
+	Oldest    uint64           `json:"oldest"` // the oldest that is kept, 0 when there is none
+	Missed    uint64           `json:"missed"` // decisions after since that are not kept any more
 }
 
 func getDecisions(q *query) (any, error) {
@@ -20,7 +20,7 @@ func getDecisions(q *query) (any, error) {
 		return nil, err
 	}
 	all := q.pic.snap.Decisions
-	b := decisionsBody{Next: since}
+	b := decisionsBody{Next: since, Decisions: []model.Decision{}}
 	if len(all) > 0 {
 		b.Oldest = all[0].Seq
 		if since+1 < b.Oldest {

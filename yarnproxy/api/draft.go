@@ -68,30 +68,46 @@ func (d *draft) request() (Request, error) {
 // check finds everything that is wrong with the body.
 func (d *draft) check() {
 	in, q := d.in, d.q
-	if len(in.Asks) == 0 {
-		q.bad("asks", "is empty, want at least one ask")
-	}
-	if len(in.Asks) > maxAsks {
-		q.bad("asks", "has %d asks, want at most %d", len(in.Asks), maxAsks)
-		return
-	}
-	total := 0
-	for i := range in.Asks {
-		d.checkAsk(fmt.Sprintf("asks[%d]", i), &in.Asks[i])
-		total += min(max(in.Asks[i].Count, 0), maxTasks)
-	}
-	if total > maxTasks {
-		q.bad("asks", "ask for %d tasks, want at most %d", total, maxTasks)
-	}
 	if in.Limit < 0 || in.Limit > 1000 {
 		q.bad("limit", "is %d, want 1 to 1000, or nothing for 20", in.Limit)
 	}
-	if in.MapInput < 0 || in.MapInput > 1<<60 {
-		q.bad("map_input_bytes", "is %d, want 0 to 2^60", in.MapInput)
+	d.checkAsks()
+	d.checkInput()
+	for rack, b := range in.MapOutput { // order-free: errors are sorted below
+		field := "map_output_bytes." + string(rack)
+		d.checkRack(field, rack)
+		q.within(field, int64(b), maxBytes)
 	}
-	if in.MapsDone < 0 || in.MapsDone > maxTasks {
-		q.bad("maps_completed", "is %d, want 0 to %d", in.MapsDone, maxTasks)
+	q.within("map_input_bytes", int64(in.MapInput), maxBytes)
+	q.within("maps_completed", int64(in.MapsDone), maxTasks)
+	slices.SortStableFunc(q.errors, func(a, b fieldError) int { return cmp.Compare(a.Field, b.Field) })
+}
+
+// within refuses a number below 0 or above most.
+func (q *query) within(field string, n, most int64) {
+	if n < 0 || n > most {
+		q.bad(field, "is %d, want 0 to %d", n, most)
 	}
+}
+
+func (d *draft) checkAsks() {
+	asks := d.in.Asks
+	if len(asks) == 0 || len(asks) > maxAsks {
+		d.q.bad("asks", "has %d asks, want at least one and at most %d", len(asks), maxAsks)
+		return
+	}
+	total := 0
+	for i := range asks {
+		d.checkAsk(fmt.Sprintf("asks[%d]", i), &asks[i])
+		total += min(max(asks[i].Count, 0), maxTasks)
+	}
+	if total > maxTasks {
+		d.q.bad("asks", "ask for %d tasks, want at most %d", total, maxTasks)
+	}
+}
+
+func (d *draft) checkInput() {
+	in, q := d.in, d.q
 	if len(in.Paths) > maxPaths {
 		q.bad("input_paths", "has %d paths, want at most %d", len(in.Paths), maxPaths)
 	}
@@ -104,18 +120,12 @@ func (d *draft) check() {
 		}
 	}
 	for i := range in.Blocks {
-		if in.Blocks[i].Length < 0 || len(in.Blocks[i].Hosts) > maxHosts {
-			q.bad(fmt.Sprintf("input_blocks[%d]", i), "has length %d and %d hosts, want a length from 0 and at most %d hosts", in.Blocks[i].Length, len(in.Blocks[i].Hosts), maxHosts)
+		field := fmt.Sprintf("input_blocks[%d]", i)
+		q.within(field+".length", int64(in.Blocks[i].Length), maxBlock)
+		if n := len(in.Blocks[i].Hosts); n > maxHosts {
+			q.bad(field+".hosts", "has %d hosts, want at most %d", n, maxHosts)
 		}
 	}
-	for rack, b := range in.MapOutput { // order-free: errors are sorted below
-		field := "map_output_bytes." + string(rack)
-		d.checkRack(field, rack)
-		if b < 0 || b > 1<<60 {
-			q.bad(field, "is %d, want 0 to 2^60", b)
-		}
-	}
-	slices.SortStableFunc(q.errors, func(a, b fieldError) int { return cmp.Compare(a.Field, b.Field) })
 }
 
 func (d *draft) checkAsk(field string, a *askBody) {
@@ -126,8 +136,8 @@ func (d *draft) checkAsk(field string, a *askBody) {
 	if a.Count < 1 || a.Count > maxTasks {
 		q.bad(field+".count", "is %d, want 1 to %d", a.Count, maxTasks)
 	}
-	if a.Capability.MemoryMiB < 1 || a.Capability.VCores < 0 {
-		q.bad(field+".capability", "is %d MiB and %d vcores, want at least 1 MiB and no negative vcores", a.Capability.MemoryMiB, a.Capability.VCores)
+	if c := a.Capability; c.MemoryMiB < 1 || c.MemoryMiB > maxTask || c.VCores < 0 || c.VCores > maxTask {
+		q.bad(field+".capability", "is %d MiB and %d vcores, want at least 1 MiB, and at most 2^31 of either", c.MemoryMiB, c.VCores)
 	}
 	if len(a.Hosts) > maxHosts || len(a.Racks) > maxHosts {
 		q.bad(field, "has %d hosts and %d racks, want at most %d of each", len(a.Hosts), len(a.Racks), maxHosts)
@@ -329,7 +339,7 @@ func (d *draft) counters() model.CountersFact {
 
 // answer turns the advice into nodes and racks.
 func (d *draft) answer(r Request, advice Advice) placementsBody {
-	out := placementsBody{Policy: advice.Policy, Placements: []placementWish{}}
+	out := placementsBody{Policy: advice.Policy, Placements: []placementWish{}, Unanswered: []stageLeft{}}
 	out.IgnoredHosts = sorted(d.ignored)
 	for _, stage := range r.Stages {
 		i := slices.IndexFunc(advice.Plans, func(p model.Plan) bool { return p.Stage == stage })
@@ -354,28 +364,19 @@ func (d *draft) answer(r Request, advice Advice) placementsBody {
 // the stage named any and no block is known.
 func (d *draft) near(stage model.Stage) *near {
 	n := &near{hosts: map[string]bool{}, racks: map[model.RackID]bool{}}
-	add := func(host string) {
-		if rack, ok := d.q.pic.rack(host); ok {
-			n.hosts[host], n.racks[rack] = true, true
-		}
-	}
 	for i := range d.in.Asks {
 		a := &d.in.Asks[i]
 		if a.Stage != stage {
 			continue
 		}
-		for _, host := range a.Hosts {
-			add(host)
-		}
+		d.addHosts(n, a.Hosts)
 		for _, rack := range a.Racks {
 			n.racks[rack] = true
 		}
 		if stage == model.StageMap && len(a.Hosts) == 0 && len(a.Racks) == 0 {
 			for k := range d.blocks {
 				for _, b := range d.blocks[k].Blocks {
-					for _, host := range b.Hosts {
-						add(host)
-					}
+					d.addHosts(n, b.Hosts)
 				}
 			}
 		}
@@ -384,4 +385,12 @@ func (d *draft) near(stage model.Stage) *near {
 		return nil
 	}
 	return n
+}
+
+func (d *draft) addHosts(n *near, hosts []string) {
+	for _, host := range hosts {
+		if rack, ok := d.q.pic.rack(host); ok {
+			n.hosts[host], n.racks[rack] = true, true
+		}
+	}
 }

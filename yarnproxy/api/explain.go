@@ -9,22 +9,22 @@ import (
 
 // explainBody is GET /v1/applications/{id}/explain.
 type explainBody struct {
-	Application model.AppID          `json:"application"`
-	Policy      string               `json:"policy"`
-	Stages      []stageExplained     `json:"stages"`
-	Uplinks     []uplinkBody         `json:"uplinks"`
-	Decisions   list[model.Decision] `json:"decisions"` // the newest about it, newest first
-	Sources     []sourceBody         `json:"sources"`
+	Application model.AppID      `json:"application"`
+	Policy      string           `json:"policy"`
+	Stages      []stageExplained `json:"stages"`
+	Uplinks     []uplinkBody     `json:"uplinks"`
+	Decisions   []model.Decision `json:"decisions"` // the newest about it, newest first
+	Sources     []sourceBody     `json:"sources"`
 }
 
 // stageExplained is why a stage's plan is what it is.
 type stageExplained struct {
-	Stage        model.Stage         `json:"stage"`
-	Reason       model.Reason        `json:"reason"`
-	Text         string              `json:"text"` // the reason in words
-	Plan         *model.Plan         `json:"plan"`
-	Inputs       stageInputs         `json:"inputs"`
-	Alternatives list[alternativeOf] `json:"alternatives"`
+	Stage        model.Stage     `json:"stage"`
+	Reason       model.Reason    `json:"reason"`
+	Text         string          `json:"text"` // the reason in words
+	Plan         *model.Plan     `json:"plan"`
+	Inputs       stageInputs     `json:"inputs"`
+	Alternatives []alternativeOf `json:"alternatives"`
 }
 
 // stageInputs is what the policy could see when it planned the stage.
@@ -70,7 +70,7 @@ func getExplain(q *query) (any, error) {
 	if err := q.check(); err != nil {
 		return nil, err
 	}
-	b := explainBody{Application: a.ID, Policy: q.server.policy(), Stages: []stageExplained{}, Uplinks: []uplinkBody{}}
+	b := explainBody{Application: a.ID, Policy: q.server.policy(), Stages: []stageExplained{}, Uplinks: []uplinkBody{}, Decisions: []model.Decision{}}
 	for _, p := range a.Plans {
 		if only == "" || p.Stage == only {
 			b.Stages = append(b.Stages, explainStage(a, p))
@@ -99,7 +99,7 @@ func explainStage(a *state.AppView, p *model.Plan) stageExplained {
 		Stage: p.Stage, Reason: p.Reason, Text: reasonTexts()[p.Reason], Plan: wholePlan(p),
 		Inputs: stageInputs{
 			Ratio: a.Ratio, Measured: a.Predicted, Heavy: a.Heavy, Slowstart: a.Slowstart,
-			Input: inputBody{a.Input, a.Input.Paths}, MapOutput: a.MapOutput, Launched: map[model.RackID]int{},
+			Input: inputBody{a.Input, full(a.Input.Paths)}, MapOutput: a.MapOutput, Launched: map[model.RackID]int{},
 		},
 	}
 	if s := stageOf(a, p.Stage); s != nil {

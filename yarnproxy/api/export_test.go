@@ -46,3 +46,11 @@ func Decode(data []byte) error {
 	_, err := decodePlacements(data)
 	return err
 }
+
+// KeptBodies returns how many encoded bodies a handler keeps, and how many it may.
+func KeptBodies(h http.Handler) (kept, most int) {
+	p := h.(*server).current.Load()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.bodies), maxBodies
+}

@@ -20,6 +20,9 @@ const (
 	maxHosts = 1000 // per ask, and per block
 	maxTasks = 100_000
 	maxPaths = 16
+	maxBytes = 1 << 50 // of a rack's map output; sums stay within 64 bits
+	maxBlock = 1 << 40 // bytes
+	maxTask  = 1 << 31 // MiB and vcores
 )
 
 // placementsRequest is the body of POST /v1/placements.
@@ -54,15 +57,15 @@ type blockOf struct {
 type placementsBody struct {
 	Policy       string          `json:"policy"`
 	Placements   []placementWish `json:"placements"`
-	IgnoredHosts list[string]    `json:"ignored_hosts"` // no NodeManager runs there, nor does the topology know them
-	Unanswered   list[stageLeft] `json:"unanswered"`    // stages the policy has nothing to say about
+	IgnoredHosts []string        `json:"ignored_hosts"` // no NodeManager runs there, nor does the topology know them
+	Unanswered   []stageLeft     `json:"unanswered"`    // stages the policy has nothing to say about
 	Sources      []sourceBody    `json:"sources"`
 }
 
 // placementWish is the answer for one stage.
 type placementWish struct {
 	preference
-	Alternatives list[alternativeOf] `json:"alternatives"`
+	Alternatives []alternativeOf `json:"alternatives"`
 }
 
 // stageLeft is a stage without an answer.

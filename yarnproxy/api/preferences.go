@@ -19,9 +19,9 @@ type preferencesBody struct {
 // preference says where tasks of a stage should go, in the shape of a
 // ContainerRequest: nodes, racks, and whether others will do.
 type preference struct {
-	Stage model.Stage    `json:"stage"`
-	Racks list[rackWish] `json:"racks"` // those wanted most first; empty when any rack will do
-	Nodes list[nodeWish] `json:"nodes"` // of the wanted racks, best first
+	Stage model.Stage `json:"stage"`
+	Racks []rackWish  `json:"racks"` // those wanted most first; empty when any rack will do
+	Nodes []nodeWish  `json:"nodes"` // of the wanted racks, best first
 	// Hold says to ask for nothing now; it ends by itself at Until (I9).
 	Hold bool `json:"hold"`
 	// Until is when the hold or the pin ends by itself; 0 when there is neither.
@@ -42,13 +42,12 @@ type rackWish struct {
 
 // nodeWish is one node to ask for.
 type nodeWish struct {
-	Node     model.NodeID    `json:"node"`
-	Host     string          `json:"host"` // the resource name of an ask
-	Rack     model.RackID    `json:"rack"`
-	Locality *model.Locality `json:"-"`
-	Level    string          `json:"locality,omitempty"` // of the asked tasks there, where asks named hosts or racks
-	Free     model.Resource  `json:"free"`
-	Fits     bool            `json:"fits"` // one task of the stage fits into what is free, by memory
+	Node     model.NodeID   `json:"node"`
+	Host     string         `json:"host"` // the resource name of an ask
+	Rack     model.RackID   `json:"rack"`
+	Locality string         `json:"locality,omitempty"` // of the asked tasks there, where asks named hosts or racks
+	Free     model.Resource `json:"free"`
+	Fits     bool           `json:"fits"` // one task of the stage fits into what is free, by memory
 }
 
 func getPreferences(q *query) (any, error) {
@@ -117,7 +116,7 @@ func (q *query) prefer(w wish) preference {
 }
 
 func (q *query) rackWishes(w wish) []rackWish {
-	var out []rackWish
+	out := make([]rackWish, 0, len(w.plan.Racks))
 	for _, t := range w.plan.Racks {
 		r := rackWish{RackTarget: t}
 		if w.stage != nil {
@@ -135,54 +134,55 @@ func (q *query) rackWishes(w wish) []rackWish {
 	return out
 }
 
+// candidate is a node that may be asked for.
+type candidate struct {
+	node  *model.Node
+	rack  model.RackID
+	level model.Locality
+}
+
 // nodeWishes ranks the usable nodes of racks: by locality where asks named
 // hosts or racks, then by what is free.
 func (q *query) nodeWishes(w wish, racks []model.RackID) []nodeWish {
-	task := w.task
-	if w.stage != nil {
-		task = w.stage.Task
-	}
-	var found []nodeWish
+	var found []candidate
 	for _, rack := range racks {
 		nodes := q.pic.usable(rack)
 		if w.near == nil && len(nodes) > w.limit {
 			nodes = nodes[:w.limit] // they are in order: none beyond can be among the first of all
 		}
 		for _, n := range nodes {
-			free := n.Free()
-			level := w.near.level(n, rack)
-			found = append(found, nodeWish{Node: n.ID, Host: n.Host, Rack: rack, Locality: level, Free: free, Fits: task.MemoryMiB <= free.MemoryMiB})
+			found = append(found, candidate{n, rack, w.near.level(n, rack)})
 		}
 	}
-	slices.SortFunc(found, func(a, b nodeWish) int {
-		if a.Locality != nil {
-			if c := cmp.Compare(*a.Locality, *b.Locality); c != 0 {
-				return c
-			}
-		}
-		return cmp.Or(cmp.Compare(b.Free.MemoryMiB, a.Free.MemoryMiB), cmp.Compare(b.Free.VCores, a.Free.VCores), cmp.Compare(a.Node, b.Node))
+	slices.SortFunc(found, func(a, b candidate) int {
+		return cmp.Or(cmp.Compare(a.level, b.level), compareFree(a.node, b.node))
 	})
-	found = found[:min(len(found), w.limit)]
-	for i := range found {
-		if found[i].Locality != nil {
-			found[i].Level = found[i].Locality.String()
-		}
+	task := w.task
+	if w.stage != nil {
+		task = w.stage.Task
 	}
-	return found
+	out := make([]nodeWish, 0, min(len(found), w.limit))
+	for _, c := range found[:cap(out)] {
+		n := nodeWish{Node: c.node.ID, Host: c.node.Host, Rack: c.rack, Free: c.node.Free()}
+		n.Fits = task.MemoryMiB <= n.Free.MemoryMiB
+		if w.near != nil {
+			n.Locality = c.level.String()
+		}
+		out = append(out, n)
+	}
+	return out
 }
 
 // level returns the locality of the asked tasks on a node, as the topology of
-// the snapshot says (I7); nil when the asks named nothing.
-func (n *near) level(node *model.Node, rack model.RackID) *model.Locality {
-	if n == nil {
-		return nil
-	}
-	l := model.OffSwitch
+// the snapshot says (I7). Where the asks named nothing all nodes are alike.
+func (n *near) level(node *model.Node, rack model.RackID) model.Locality {
 	switch {
+	case n == nil:
+		return model.OffSwitch
 	case n.hosts[node.Host]:
-		l = model.NodeLocal
+		return model.NodeLocal
 	case n.racks[rack]:
-		l = model.RackLocal
+		return model.RackLocal
 	}
-	return &l
+	return model.OffSwitch
 }

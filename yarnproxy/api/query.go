@@ -1,11 +1,10 @@
 package api
 
 import (
-	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -146,9 +145,7 @@ func cut[T any](q *query, p page, list []T) ([]T, pageBody) {
 	b := pageBody{Total: len(list), Offset: p.offset}
 	if to < len(list) {
 		v := url.Values{}
-		for k, old := range q.values { // order-free: encoded sorted
-			v[k] = old
-		}
+		maps.Copy(v, q.values)
 		v.Set("limit", strconv.Itoa(p.limit))
 		v.Set("offset", strconv.Itoa(to))
 		b.Next = q.r.URL.EscapedPath() + "?" + v.Encode()
@@ -184,19 +181,21 @@ func (q *query) stage() model.Stage {
 	switch {
 	case v == "":
 		q.bad("stage", "is missing, want map, reduce or the name of a stage")
-	case !regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9 ._-]{0,63}$`).MatchString(v):
+	case len(v) > 64 || strings.ContainsRune(" ._-", rune(v[0])) || strings.IndexFunc(v, func(c rune) bool { return !alphanumeric(c) && !strings.ContainsRune(" ._-", c) }) >= 0:
 		q.bad("stage", "is %q, want map, reduce or the name of a stage", v)
 	}
 	return model.Stage(v)
 }
 
-// list is a slice that is an empty list, not null, when it is nil.
-type list[T any] []T
+// alphanumeric reports whether a character is an ASCII letter or digit.
+func alphanumeric(c rune) bool {
+	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')
+}
 
-// MarshalJSON implements json.Marshaler.
-func (l list[T]) MarshalJSON() ([]byte, error) {
-	if l == nil {
-		return []byte("[]"), nil
+// full returns a slice that is an empty list, not null, in JSON.
+func full[T any](s []T) []T {
+	if s == nil {
+		return []T{}
 	}
-	return json.Marshal([]T(l))
+	return s
 }

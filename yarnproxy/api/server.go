@@ -119,9 +119,7 @@ func goodID(id string) bool {
 	if id == "" || len(id) > 64 {
 		return false
 	}
-	return strings.IndexFunc(id, func(c rune) bool {
-		return (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && c != '-' && c != '_' && c != '.'
-	}) < 0
+	return strings.IndexFunc(id, func(c rune) bool { return !alphanumeric(c) && !strings.ContainsRune("-_.", c) }) < 0
 }
 
 // limited serves at most Concurrency requests at once. One more is refused at
