@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/go-hclog"
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/testutil"
+	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 
 	"heddle/core/model"
 	"heddle/core/state"
@@ -149,7 +149,11 @@ func TestNamesPassLint(t *testing.T) {
 	r := newRig(t, 0)
 	r.snap = sample.New(start).Step(start)
 	r.Round(sample.Policy, time.Millisecond)
-	problems, err := testutil.GatherAndLint(r.reg)
+	families, err := r.reg.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	problems, err := promlint.NewWithMetricFamilies(families).Lint()
 	if err != nil {
 		t.Fatal(err)
 	}
