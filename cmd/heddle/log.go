@@ -2,10 +2,46 @@ package main
 
 import (
 	"context"
+	"io"
 	"log/slog"
+	"os"
 
 	"github.com/hashicorp/go-hclog"
+
+	"heddle/configs"
 )
+
+// serviceLog is a log whose form can change while it is used: the logger
+// itself prints nowhere, a sink does.
+type serviceLog struct {
+	hclog.InterceptLogger
+	to   io.Writer
+	sink hclog.SinkAdapter // in use
+}
+
+// newLogger builds the log the configuration wants, to standard error.
+func newLogger(c *configs.LogConfig) hclog.Logger { return logTo(os.Stderr, c) }
+
+func logTo(w io.Writer, c *configs.LogConfig) *serviceLog {
+	l := &serviceLog{to: w, InterceptLogger: hclog.NewInterceptLogger(&hclog.LoggerOptions{
+		Name: "heddle", Level: hclog.LevelFromString(string(c.Level)), Output: io.Discard,
+	})}
+	l.print(c)
+	return l
+}
+
+// print makes the log print as the configuration says from now on. One
+// goroutine at a time may call it.
+func (l *serviceLog) print(c *configs.LogConfig) {
+	before := l.sink
+	l.sink = hclog.NewSinkAdapter(&hclog.LoggerOptions{
+		Level: hclog.LevelFromString(string(c.Level)), JSONFormat: c.Format == configs.LogJSON, Output: l.to,
+	})
+	l.RegisterSink(l.sink)
+	if before != nil {
+		l.DeregisterSink(before)
+	}
+}
 
 // slogTo passes what a library logs with slog on to the service's log.
 func slogTo(log hclog.Logger) *slog.Logger { return slog.New(slogHandler{log: log}) }

@@ -55,19 +55,22 @@ func record(ctx context.Context, flags *configFlags, out string, stderr io.Write
 	}
 	loaded.Config.Record.File = out
 	log := newLogger(&loaded.Config.Log)
+	s, err := newService(serviceOptions{loaded: loaded, log: log, now: time.Now})
+	if err != nil {
+		return err
+	}
 	rec, err := openRecorder(loaded, log)
 	if err != nil {
 		return err
 	}
-	s, err := newService(serviceOptions{loaded: loaded, log: log, now: time.Now, recorder: rec})
-	if err != nil {
-		return errors.Join(err, rec.Close())
-	}
 	rec.full = s.loop.notes.QueueFull
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	go rec.progress(ctx, stderr)
+	s.loop.recorder = rec
+	shown, stop := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() { defer close(ended); rec.progress(shown, stderr) }()
 	err = errors.Join(s.observe(ctx), rec.Close())
+	stop()
+	<-ended
 	st := rec.file.Status()
 	fmt.Fprintf(stderr, "%s: %d records, %s in %d files\n", out, st.Records, sizeText(float64(st.Bytes)), st.Files)
 	if st.Dropped > 0 {

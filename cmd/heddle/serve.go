@@ -49,26 +49,26 @@ func serve(ctx context.Context, flags *configFlags, webConfig string) error {
 	for _, n := range loaded.Notices {
 		log.Info("configuration: " + n)
 	}
-	rec, err := openRecorder(loaded, log)
+	s, err := newService(serviceOptions{loaded: loaded, log: log, now: time.Now, web: webConfig})
 	if err != nil {
 		return err
 	}
-	s, err := newService(serviceOptions{loaded: loaded, log: log, now: time.Now, web: webConfig, recorder: rec})
-	if err != nil {
-		return err
-	}
-	rec.full = s.loop.notes.QueueFull
 	l, err := s.listen()
 	if err != nil {
 		return err
 	}
-	log.Info("serving", "mode", loaded.Config.Mode, "policy", s.policy(), "url", "http://"+l.Addr().String(), "version", version)
+	// The recording is begun last: a start that fails must not leave a file
+	// that the next one refuses to overwrite.
+	rec, err := openRecorder(loaded, log)
+	if err != nil {
+		return errors.Join(err, l.Close())
+	}
+	rec.full = s.loop.notes.QueueFull
+	s.loop.recorder = rec
 	stop := s.reloadOnHangup(flags)
 	defer stop()
-	err = s.run(ctx, l)
-	if cerr := rec.Close(); err == nil {
-		err = cerr
-	}
+	log.Info("serving", "mode", loaded.Config.Mode, "policy", s.policy(), "url", "http://"+l.Addr().String(), "version", version)
+	err = errors.Join(s.run(ctx, l), rec.Close())
 	log.Info("stopped")
 	return err
 }
@@ -114,6 +114,9 @@ func (s *service) reload(flags *configFlags) {
 		return
 	}
 	s.log.SetLevel(hclog.LevelFromString(string(cfg.Log.Level)))
+	if l, ok := s.log.(*serviceLog); ok {
+		l.print(&cfg.Log)
+	}
 	s.cfg.Store(next)
 	s.log.Info("configuration reloaded", "changed", strings.Join(changed, " "), "hash", next.Hash()[:12])
 }

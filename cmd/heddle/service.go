@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"os"
 	"sync/atomic"
 	"time"
 
@@ -36,11 +35,10 @@ type service struct {
 
 // serviceOptions are what differs between serve, record and demo.
 type serviceOptions struct {
-	loaded   *configs.Loaded
-	log      hclog.Logger
-	now      func() time.Time
-	recorder recorder
-	web      string
+	loaded *configs.Loaded
+	log    hclog.Logger
+	now    func() time.Time
+	web    string
 	// speed is how fast the service's clock runs: above 1 in a demo.
 	speed float64
 	// sources replaces the configured adapters, nil for them.
@@ -61,25 +59,22 @@ func newService(o serviceOptions) (*service, error) {
 	}
 	s.loop = &loop{
 		cluster: cluster, in: make(chan model.Observation, cfg.State.QueueLength), questions: make(chan func()),
-		recorder: o.recorder, log: o.log.Named("loop"), now: o.now,
+		recorder: noRecorder{}, log: o.log.Named("loop"), now: o.now,
 		publishEvery: pace(cfg.State.PublishInterval), sampleEvery: pace(cfg.Network.Period),
-	}
-	if s.loop.recorder == nil {
-		s.loop.recorder = noRecorder{}
 	}
 	if cfg.Mode != configs.ModeObserve {
 		if s.loop.engine, err = newEngine(cfg, cluster); err != nil {
 			return nil, err
 		}
 	}
-	if err := s.measure(); err != nil {
-		return nil, err
+	if s.sources = o.sources; s.sources == nil {
+		full := func(limit string) { s.loop.notes.QueueFull(limit) }
+		s.sources, err = buildSources(wiring{cfg: cfg, snapshot: s.loop.Snapshot, full: full, log: o.log, now: o.now})
+		if err != nil {
+			return nil, err
+		}
 	}
-	s.sources = o.sources
-	if s.sources == nil {
-		s.sources, err = buildSources(wiring{cfg: cfg, snapshot: s.loop.Snapshot, full: s.loop.notes.QueueFull, log: o.log, now: o.now})
-	}
-	return s, err
+	return s, s.measure()
 }
 
 // queues are the names of the bounded queues, for their metric.
@@ -94,7 +89,7 @@ func (s *service) measure() error {
 	collector, err := metrics.New(reg, metrics.Options{
 		Snapshot: s.loop.Snapshot, Now: s.now, Policy: s.policy, Version: b.Version, Revision: b.Revision,
 		ConfigHash: func() string { return s.cfg.Load().Hash() },
-		Sources:    []model.Source{model.SourceRM}, Queues: queues(),
+		Sources:    s.sources.names(), Queues: queues(),
 	})
 	if err != nil {
 		return err
@@ -186,13 +181,6 @@ func (s *service) serveHTTP(server *http.Server, l net.Listener) error {
 		return nil
 	}
 	return err
-}
-
-// newLogger builds the log the configuration wants, to standard error.
-func newLogger(c *configs.LogConfig) hclog.Logger {
-	return hclog.New(&hclog.LoggerOptions{
-		Name: "heddle", Level: hclog.LevelFromString(string(c.Level)), JSONFormat: c.Format == configs.LogJSON, Output: os.Stderr,
-	})
 }
 
 // policyInfos lists every policy, the one in charge marked.

@@ -184,6 +184,9 @@ func (w *wiring) inputPaths() []string {
 	return paths
 }
 
+// lookForPaths is how long the input of a new job may wait to be looked up.
+const lookForPaths = 2 * time.Second
+
 func (w *wiring) hdfs(out *sources) error {
 	c := &w.cfg.HDFS
 	if !c.Enabled {
@@ -195,7 +198,7 @@ func (w *wiring) hdfs(out *sources) error {
 	client, err := hdfsclient.New(hdfsclient.Config{
 		NameNodes: c.NameNodes, User: c.User, Walk: string(c.Walk), RPCAddresses: c.RPCAddresses, RPCPrincipal: c.ServicePrincipal,
 		Timeout: c.Timeout.Std(), MaxFiles: c.MaxFiles, MaxBlocks: c.MaxBlocks, CacheBlocks: c.CacheBlocks, CacheAge: c.CacheAge.Std(),
-		DataNodeInterval: c.Interval.Std(),
+		DataNodeInterval: c.Interval.Std(), Interval: min(c.Interval.Std(), lookForPaths),
 	}, hdfsclient.Options{
 		Auth: w.auth, Budget: rest.NewBudget(c.RequestsPerSecond, model.Bytes(c.BytesPerSecond)), Log: w.log, Now: w.now,
 	})
