@@ -259,13 +259,14 @@ func (p *Poller) tell(r *round, end time.Time) {
 	if result == p.last {
 		return
 	}
-	if result == model.PollOK {
+	switch {
+	case result == model.PollOK:
 		p.log.Info("NameNode answers again", "address", p.client.web.group.Active(), "after", end.Sub(p.downAt).Round(time.Millisecond))
-	} else {
-		if p.last == model.PollOK {
-			p.downAt = end
-		}
+	case p.last == model.PollOK:
+		p.downAt = end
 		p.log.Warn("NameNode cannot be read", "result", string(result), "error", strings.Join(r.errs, "; "), "do", advice(result, false))
+	default: // one outage, said once: a restart passes through unreachable and safe mode
+		p.log.Debug("NameNode still cannot be read, for another reason", "result", string(result), "error", strings.Join(r.errs, "; "), "do", advice(result, false))
 	}
 	p.last = result
 }

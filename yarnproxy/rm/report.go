@@ -27,11 +27,12 @@ func (r *reporter) poll(result model.PollResult, err error, now time.Time) {
 		r.failures, r.failing = 0, ""
 		return
 	}
-	if r.failures == 0 {
+	switch {
+	case r.failures == 0:
 		r.since = now
-	}
-	if r.failing != result {
 		r.log.Warn("resource manager poll failed; trying again with growing pauses", "result", string(result), "error", err, "do", advice(result))
+	case r.failing != result: // one outage, said once: a restart passes through several results
+		r.log.Debug("resource manager still fails, in another way", "result", string(result), "error", err, "do", advice(result))
 	}
 	r.failures++
 	r.failing = result
