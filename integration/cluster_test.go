@@ -89,7 +89,7 @@ func put(t *testing.T, c *hadoop.Cluster, path string, content []byte, options .
 	}
 }
 
-func TestBlocksAreOnTwoRacks(t *testing.T) {
+func TestBlocksAreOnSeveralRacks(t *testing.T) {
 	c := cluster(t)
 	const blocks, size = 10, 1 << 20
 	put(t, c, "/blocks", make([]byte, blocks*size), "-Ddfs.blocksize="+strconv.Itoa(size), "-Ddfs.replication=3")
@@ -113,9 +113,9 @@ func TestBlocksAreOnTwoRacks(t *testing.T) {
 			}
 			seen[r.Rack] = true
 		}
-		// HDFS puts the second and third replica on one rack that is not the first's.
-		if b.Len != size || len(b.Replicas) != 3 || len(seen) != 2 {
-			t.Errorf("%+v: want 3 replicas of %d bytes on 2 racks", b, size)
+		// HDFS wants two racks, and takes a third when a node of the second is busy.
+		if b.Len != size || len(b.Replicas) != 3 || len(seen) < 2 {
+			t.Errorf("%+v: want 3 replicas of %d bytes on 2 racks or more", b, size)
 		}
 	}
 }
