@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/url"
 	"time"
@@ -72,13 +71,19 @@ func buildSources(w wiring) (*sources, error) {
 	return out, nil
 }
 
+// kerberos is the configured identity; ok is false for simple authentication.
+func kerberos(c *configs.SecurityConfig) (who rest.SPNEGOOptions, ok bool) {
+	return rest.SPNEGOOptions{
+		Principal: c.Principal, Keytab: c.Keytab, CCache: c.CCache, Krb5Conf: c.Krb5Conf, ServicePrincipal: c.ServicePrincipal,
+	}, c.Authentication == configs.AuthKerberos
+}
+
 func authenticator(c *configs.SecurityConfig) (rest.Authenticator, error) {
-	if c.Authentication != configs.AuthKerberos {
+	who, ok := kerberos(c)
+	if !ok {
 		return nil, nil //nolint:nilnil // no authenticator is the value for simple authentication
 	}
-	a, err := rest.NewSPNEGO(rest.SPNEGOOptions{
-		Principal: c.Principal, Keytab: c.Keytab, CCache: c.CCache, Krb5Conf: c.Krb5Conf, ServicePrincipal: c.ServicePrincipal,
-	})
+	a, err := rest.NewSPNEGO(who)
 	if err != nil {
 		return nil, fmt.Errorf("security: %w", err)
 	}
@@ -192,16 +197,21 @@ func (w *wiring) hdfs(out *sources) error {
 	if !c.Enabled {
 		return nil
 	}
-	if c.Walk == configs.WalkRPC && w.cfg.Security.Authentication == configs.AuthKerberos {
-		return errors.New("hdfs.walk: rpc with Kerberos is not wired yet; set hdfs.walk: webhdfs")
+	opts := hdfsclient.Options{
+		Auth: w.auth, Budget: rest.NewBudget(c.RequestsPerSecond, model.Bytes(c.BytesPerSecond)), Log: w.log, Now: w.now,
+	}
+	if who, ok := kerberos(&w.cfg.Security); ok && c.Walk == configs.WalkRPC {
+		login, err := rest.Login(who)
+		if err != nil {
+			return fmt.Errorf("hdfs.walk: rpc: %w", err)
+		}
+		opts.Kerberos = login
 	}
 	client, err := hdfsclient.New(hdfsclient.Config{
 		NameNodes: c.NameNodes, User: c.User, Walk: string(c.Walk), RPCAddresses: c.RPCAddresses, RPCPrincipal: c.ServicePrincipal,
 		Timeout: c.Timeout.Std(), MaxFiles: c.MaxFiles, MaxBlocks: c.MaxBlocks, CacheBlocks: c.CacheBlocks, CacheAge: c.CacheAge.Std(),
 		DataNodeInterval: c.Interval.Std(), Interval: min(c.Interval.Std(), lookForPaths),
-	}, hdfsclient.Options{
-		Auth: w.auth, Budget: rest.NewBudget(c.RequestsPerSecond, model.Bytes(c.BytesPerSecond)), Log: w.log, Now: w.now,
-	})
+	}, opts)
 	if err != nil {
 		return err
 	}

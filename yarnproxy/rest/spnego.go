@@ -51,6 +51,14 @@ type spnegoAuth struct {
 // first request is authenticated. The value also implements io.Closer, which
 // stops the renewal of its ticket.
 func NewSPNEGO(opts SPNEGOOptions) (Authenticator, error) {
+	a, err := newSPNEGO(opts)
+	if err != nil {
+		return nil, err
+	}
+	return a, nil
+}
+
+func newSPNEGO(opts SPNEGOOptions) (*spnegoAuth, error) {
 	opts.Krb5Conf = cmp.Or(opts.Krb5Conf, "/etc/krb5.conf")
 	opts.ServicePrincipal = cmp.Or(opts.ServicePrincipal, "HTTP/"+hostPattern)
 	opts.CCache = strings.TrimPrefix(opts.CCache, "FILE:")

@@ -238,3 +238,22 @@ func TestTicketCacheIsReadAgain(t *testing.T) {
 		t.Errorf("error %q, want that of the KDC that does not answer", got)
 	}
 }
+
+// TestLogin: a ticket cache needs no KDC to begin with, a keytab does, and the
+// error names the principal and the keys at hand.
+func TestLogin(t *testing.T) {
+	t.Parallel()
+	conf := writeFile(t, "krb5.conf", krb5Conf)
+	cache := makeCCache(t, "krbtgt/EXAMPLE.COM", time.Now().Add(7*time.Hour))
+	c, err := rest.Login(rest.SPNEGOOptions{CCache: cache, Krb5Conf: conf})
+	if err != nil || c.Credentials.UserName() != "heddle" {
+		t.Errorf("ticket cache: %v", err)
+	}
+	if _, err := rest.Login(rest.SPNEGOOptions{Krb5Conf: conf}); err == nil {
+		t.Error("neither keytab nor ticket cache: no error")
+	}
+	_, err = rest.Login(rest.SPNEGOOptions{Principal: "heddle", Keytab: makeKeytab(t, "heddle", 17), Krb5Conf: conf})
+	if err == nil || !strings.Contains(err.Error(), "log in as heddle@EXAMPLE.COM") || !strings.Contains(err.Error(), "kvno 3 aes128") {
+		t.Errorf("keytab without a KDC: %v", err)
+	}
+}
