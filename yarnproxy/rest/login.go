@@ -18,8 +18,9 @@ func Login(opts SPNEGOOptions) (*krb.Client, error) {
 		return a.client, nil
 	}
 	if err := guard(a.client.Login); err != nil {
+		err = fmt.Errorf("kerberos: log in as %s: %w%s", a.name(), err, a.hint)
 		a.client.Destroy()
-		return nil, fmt.Errorf("kerberos: log in as %s: %w%s", a.name(), err, a.hint)
+		return nil, err
 	}
 	return a.client, nil
 }
