@@ -140,6 +140,7 @@ func TestGolden(t *testing.T) {
 	want(t, got, `heddle_rack_mismatches`, 1)
 	want(t, got, `heddle_decisions_total{policy="shufflewatcher",reason="map_output"}`, 3)
 	want(t, got, `heddle_rejected_placements_total{policy="shufflewatcher",rule="capacity"}`, 3)
+	want(t, got, `heddle_regret_bytes_total{policy="shufflewatcher"}`, 3*8*1024*1024)
 	want(t, got, `heddle_queue_full_total{queue="recorder"}`, 0)
 	want(t, got, `heddle_round_duration_seconds_bucket{policy="shufflewatcher",le="0.001"}`, 1)
 }
@@ -170,7 +171,6 @@ func TestDesignNames(t *testing.T) {
 	c := sample.New(start)
 	c.Step(start)
 	r.snap = c.Step(start + 1000)
-	r.snap.Traffic.Regret[sample.Policy] = 5
 	r.Round(sample.Policy, time.Millisecond)
 	families, err := r.reg.Gather()
 	if err != nil {

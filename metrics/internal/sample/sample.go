@@ -61,12 +61,14 @@ func (c *Cluster) Step(at model.Time) *state.Snapshot {
 	if c.step == 1 {
 		c.apply(model.SourceHDFS, dataNodes())
 	}
-	c.apply(model.SourceRM, model.AppsFact{Apps: []model.App{{
+	apps := []model.App{{
 		ID: App(), Name: "terasort", User: "ann", Queue: "root.default", Type: "MAPREDUCE", State: model.AppRunning,
-		Submitted: c.at - 1000, Allocated: model.Resource{MemoryMiB: 24 * 1024, VCores: 24}, Containers: 24,
-	}}})
+		Submitted: 1, Allocated: model.Resource{MemoryMiB: 24 * 1024, VCores: 24}, Containers: 24,
+	}}
+	c.apply(model.SourceRM, model.AppsFact{Apps: append(apps, c.short())})
 	c.job()
 	c.decide()
+	c.stray()
 	c.state.Advance(at)
 	return c.state.Snapshot()
 }
@@ -140,6 +142,34 @@ func (c *Cluster) job() {
 		App: App(), MapOutput: model.Bytes(done) * 128 * model.MiB, MapInput: model.Bytes(c.step) * 128 * model.MiB, ReduceShuffle: moved,
 		HDFSWritten: moved / 2, NodeLocalMaps: 60, RackLocalMaps: 40, OtherLocalMaps: 20, LaunchedReduces: reduces,
 	})
+}
+
+// short is an application that lasts one step.
+func (c *Cluster) short() model.App {
+	return model.App{
+		ID: model.AppID(fmt.Sprintf("application_1700000000000_%04d", 1000+c.step)), Name: "wordcount", User: "bob", Queue: "root.default",
+		Type: "MAPREDUCE", State: model.AppRunning, Submitted: c.at, Allocated: model.Resource{MemoryMiB: 2048, VCores: 2}, Containers: 2,
+	}
+}
+
+// stray lets the short job's reduces run on another rack than the policy
+// wanted, so that there is something to regret.
+func (c *Cluster) stray() {
+	id := c.short().ID
+	done := func(stage model.Stage, rack int) model.Task {
+		return model.Task{Stage: stage, State: model.TaskSucceeded, Host: host(rack, 0), Progress: 1, Input: model.Unknown, Output: model.Unknown, Shuffled: model.Unknown}
+	}
+	c.apply(model.SourceMapReduce, model.JobFact{App: id, MapsTotal: 1, MapsCompleted: 1, ReducesTotal: 1, ReducesPending: 1})
+	c.apply(model.SourceMapReduce, model.TasksFact{App: id, Tasks: []model.Task{done(model.StageMap, 0)}})
+	counters := model.CountersFact{App: id, MapOutput: 8 * model.MiB, MapInput: 8 * model.MiB, HDFSWritten: model.Unknown}
+	c.apply(model.SourceMapReduce, counters)
+	c.state.Record([]model.Decision{{At: c.at, Policy: Policy, Plan: &model.Plan{
+		App: id, Stage: model.StageReduce, Rank: 2, Reason: model.ReasonPreferredReduce, Racks: []model.RackTarget{{Rack: Rack(0), Count: 1, Share: 1}},
+	}}})
+	c.apply(model.SourceMapReduce, model.TasksFact{App: id, Tasks: []model.Task{done(model.StageReduce, 1)}})
+	counters.ReduceShuffle = 8 * model.MiB
+	c.apply(model.SourceHistory, counters)
+	c.apply(model.SourceHistory, model.JobFact{App: id, MapsTotal: 1, MapsCompleted: 1, ReducesTotal: 1, ReducesCompleted: 1, Done: true})
 }
 
 // decide records one decision and one dropped proposal per step.
