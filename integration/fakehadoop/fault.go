@@ -24,6 +24,7 @@ func CutOff() Fault {
 		w.Header().Set("Content-Length", strconv.Itoa(len(whole.Body)))
 		w.WriteHeader(whole.Status)
 		_, _ = w.Write([]byte(whole.Body[:len(whole.Body)/2]))
+		_ = http.NewResponseController(w).Flush() // or the client gets nothing at all
 		panic(http.ErrAbortHandler)
 	}
 }
