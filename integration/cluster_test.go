@@ -19,6 +19,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"heddle/core/model"
+	"heddle/core/state"
 	"heddle/integration/hadoop"
 )
 
@@ -423,6 +425,7 @@ func TestFairScheduler(t *testing.T) {
 	if sched.Scheduler.SchedulerInfo.Type != "fairScheduler" {
 		t.Errorf("the scheduler is %+v", sched)
 	}
+	s := startService(t, c)
 	job, err := c.SleepJob(ctx, "-Dmapreduce.job.queuename=root.batch", "-m", "1", "-r", "1", "-mt", "100", "-rt", "100")
 	if err != nil {
 		t.Fatal(err)
@@ -437,6 +440,17 @@ func TestFairScheduler(t *testing.T) {
 	if app.App.Queue != "root.batch" || app.App.FinalStatus != "SUCCEEDED" {
 		t.Errorf("the job ended as %+v, want SUCCEEDED in root.batch", app.App)
 	}
+	eventually(t, time.Minute, "heddle sees the same", func(ctx context.Context) error {
+		var seen struct{ Cluster state.ClusterView }
+		if err := s.get(ctx, "/v1/cluster", &seen); err != nil {
+			return err
+		}
+		a, err := s.app(ctx, job)
+		if err == nil && (seen.Cluster.Scheduler != "fairScheduler" || len(seen.Cluster.Queues) != 2 || a.Queue != "root.batch" || a.State != model.AppFinished) {
+			err = fmt.Errorf("cluster %+v, application %+v", seen.Cluster, a.App)
+		}
+		return err
+	})
 	if err := c.SetScheduler(ctx, hadoop.Capacity); err != nil {
 		t.Fatal(err)
 	}
