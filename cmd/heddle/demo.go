@@ -42,6 +42,9 @@ place of the cluster. It needs no Hadoop and no network.`,
 			if speed <= 0 {
 				return usageError{errors.New("--speed: must be above 0")}
 			}
+			if err := knownPolicy(policy, nil); err != nil {
+				return usageError{fmt.Errorf("--policy: %w", err)}
+			}
 			d, err := newDemoRun(policy, listen)
 			if err != nil {
 				return err
@@ -204,7 +207,7 @@ func (d *demoRun) serve(ctx context.Context, w io.Writer, speed float64) error {
 	if err != nil {
 		return err
 	}
-	l, err := s.listen()
+	l, err := s.listen(ctx)
 	if err != nil {
 		return err
 	}

@@ -144,7 +144,7 @@ func start(t testing.TB, yaml string) *running {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := r.listen()
+	l, err := r.listen(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

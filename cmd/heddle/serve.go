@@ -53,7 +53,7 @@ func serve(ctx context.Context, flags *configFlags, webConfig string) error {
 	if err != nil {
 		return err
 	}
-	l, err := s.listen()
+	l, err := s.listen(ctx)
 	if err != nil {
 		return err
 	}
@@ -65,7 +65,7 @@ func serve(ctx context.Context, flags *configFlags, webConfig string) error {
 	}
 	rec.full = s.loop.notes.QueueFull
 	s.loop.recorder = rec
-	stop := s.reloadOnHangup(flags)
+	stop := s.reloadOnHangup(ctx, flags)
 	defer stop()
 	log.Info("serving", "mode", loaded.Config.Mode, "policy", s.policy(), "url", "http://"+l.Addr().String(), "version", version)
 	err = errors.Join(s.run(ctx, l), rec.Close())
@@ -74,7 +74,7 @@ func serve(ctx context.Context, flags *configFlags, webConfig string) error {
 }
 
 // reloadOnHangup reads the configuration again at every SIGHUP until stopped.
-func (s *service) reloadOnHangup(flags *configFlags) (stop func()) {
+func (s *service) reloadOnHangup(ctx context.Context, flags *configFlags) (stop func()) {
 	hup := make(chan os.Signal, 1)
 	signal.Notify(hup, syscall.SIGHUP)
 	done := make(chan struct{})
@@ -82,7 +82,7 @@ func (s *service) reloadOnHangup(flags *configFlags) (stop func()) {
 		for {
 			select {
 			case <-hup:
-				s.reload(flags)
+				s.reload(ctx, flags)
 			case <-done:
 				return
 			}
@@ -93,7 +93,7 @@ func (s *service) reloadOnHangup(flags *configFlags) (stop func()) {
 
 // reload puts into effect what may change while the service runs. Anything
 // wrong leaves everything as it is, and says so.
-func (s *service) reload(flags *configFlags) {
+func (s *service) reload(ctx context.Context, flags *configFlags) {
 	next, err := flags.load()
 	if err != nil {
 		s.log.Error("configuration not reloaded; the one in force stays", "error", err)
@@ -107,7 +107,7 @@ func (s *service) reload(flags *configFlags) {
 	next.Config = configs.Reload(&old.Config, &next.Config)
 	cfg := &next.Config
 	var adopted error
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	if err := errors.Join(s.loop.ask(ctx, func() { adopted = s.loop.adopt(cfg) }), adopted); err != nil {
 		s.log.Error("configuration not reloaded; the one in force stays", "error", err)

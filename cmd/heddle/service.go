@@ -110,9 +110,9 @@ func (s *service) policy() string {
 
 // listen opens the service's address, before anything else starts: a port that
 // is taken is found out at once.
-func (s *service) listen() (net.Listener, error) {
+func (s *service) listen(ctx context.Context) (net.Listener, error) {
 	addr := s.cfg.Load().Config.Web.ListenAddress
-	l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", addr)
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
 	if err != nil {
 		return nil, fmt.Errorf("listen on %s: %w; choose another with --web.listen-address", addr, err)
 	}
@@ -142,7 +142,7 @@ func (s *service) run(ctx context.Context, l net.Listener) error {
 	server := &http.Server{Handler: s.handler(), ReadHeaderTimeout: 5 * time.Second}
 	var g run.Group
 	g.Add(func() error { return s.serveHTTP(server, l) }, func(error) {
-		stop, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 		defer cancel()
 		_ = server.Shutdown(stop)
 	})

@@ -57,7 +57,7 @@ func uplinks(c *configs.UplinksConfig) topology.Uplinks {
 // readTable reads a table of two columns, host and rack, as Hadoop's
 // TableMapping does: lines of another shape are an error here, not a warning.
 func readTable(path string) (map[string]model.RackID, error) {
-	f, err := os.Open(path)
+	f, err := os.Open(path) //nolint:gosec // the operator names it
 	if err != nil {
 		return nil, fmt.Errorf("topology.table: %w", err)
 	}
