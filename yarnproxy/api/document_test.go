@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"maps"
 	"net/http"
+	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -142,4 +144,31 @@ func strs[T ~string](list []T) []string {
 		out[i] = string(v)
 	}
 	return out
+}
+
+// TestGuide: docs/api.md names every route and every kind of problem, and no
+// kind that does not exist.
+func TestGuide(t *testing.T) {
+	t.Parallel()
+	data, err := os.ReadFile("../../docs/api.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	guide := string(data)
+	for path := range spec(t).Paths.Map() {
+		if path != "/" && !strings.Contains(guide, path) {
+			t.Errorf("docs/api.md says nothing of %s", path)
+		}
+	}
+	_, table, _ := strings.Cut(guide, "| `urn:heddle:problem:` |")
+	table, _, _ = strings.Cut(table, "\n\n")
+	named := map[string]bool{}
+	for _, m := range regexp.MustCompile("`([a-z-]+)`[,| ]").FindAllStringSubmatch(table, -1) {
+		named[m[1]] = true
+	}
+	for kind := range api.ProblemTitles() {
+		if !named[kind] {
+			t.Errorf("docs/api.md says nothing of the problem %s", kind)
+		}
+	}
 }
