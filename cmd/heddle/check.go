@@ -49,10 +49,11 @@ func (f *configFlags) load() (*configs.Loaded, error) {
 
 func newCheck() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "check",
-		Short: "Check what heddle reads before it does",
-		Args:  cobra.NoArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Use:     "check",
+		Short:   "Check what heddle reads before it does",
+		Example: "  heddle check config heddle.yml",
+		Args:    cobra.NoArgs,
+		RunE:    func(*cobra.Command, []string) error { return usageError{errors.New("say what to check: config")} },
 	}
 	cmd.AddCommand(newCheckConfig())
 	return cmd
@@ -114,6 +115,9 @@ func checkConfig(flags *configFlags) (checkedConfig, error) {
 			}
 		} else {
 			r.Problems = []string{err.Error()}
+		}
+		if len(r.Problems) == 1 {
+			return r, errors.New("1 problem in the configuration")
 		}
 		return r, fmt.Errorf("%d problems in the configuration", len(r.Problems))
 	}

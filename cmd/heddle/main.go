@@ -38,13 +38,13 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
-	err := root.ExecuteContext(ctx)
+	cmd, err := root.ExecuteContextC(ctx)
 	var usage usageError
 	switch {
 	case err == nil:
 		return exitOK
 	case errors.As(err, &usage):
-		fmt.Fprintf(stderr, "heddle: %v\nTry 'heddle --help'.\n", err)
+		fmt.Fprintf(stderr, "heddle: %v\nTry '%s --help'.\n", err, cmd.CommandPath())
 		return exitUsage
 	}
 	fmt.Fprintf(stderr, "heddle: %v\n", err)
@@ -70,6 +70,8 @@ where maps and reduces should run, and tells: over REST, and to Prometheus.`,
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(newServe(), newDemo(), newRecord(), newPlan(), newExplain(), newCheck(), newPolicies(), newVersion())
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
 	wrapArgs(root)
 	return root
 }

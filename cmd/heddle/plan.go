@@ -40,7 +40,7 @@ func newPlan() *cobra.Command {
 		Use:     "plan APPLICATION",
 		Short:   "Ask a running service on which racks and nodes an application's tasks should run",
 		Example: "  heddle plan application_1763000000000_0042\n  heddle plan application_1763000000000_0042 --stage reduce -o json",
-		Args:    cobra.ExactArgs(1),
+		Args:    oneApplication,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			body, err := from.get(cmd.Context(), appPath(args[0], "/preferences?stage="+stage))
 			if err != nil {
@@ -57,6 +57,14 @@ func newPlan() *cobra.Command {
 	out.flag(cmd)
 	cmd.Flags().StringVar(&stage, "stage", "reduce", "the `stage`: map or reduce")
 	return cmd
+}
+
+// oneApplication wants the id of one application as the only argument.
+func oneApplication(_ *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		return fmt.Errorf("name one application, such as application_1763000000000_0042, not %d", len(args))
+	}
+	return nil
 }
 
 // shownNodes is how many nodes a person gets to see; -o json has them all.
@@ -125,7 +133,7 @@ func newExplain() *cobra.Command {
 		Use:     "explain APPLICATION",
 		Short:   "Ask a running service why it prefers what it prefers, and what else it would cost",
 		Example: "  heddle explain application_1763000000000_0042\n  heddle explain application_1763000000000_0042 -o json",
-		Args:    cobra.ExactArgs(1),
+		Args:    oneApplication,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return explainTo(cmd.Context(), cmd.OutOrStdout(), &from, &out, args[0])
 		},

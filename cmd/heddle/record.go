@@ -33,6 +33,9 @@ after --duration, or with SIGINT or SIGTERM, whichever is first.`,
 			if out == "" {
 				return usageError{errors.New("--out: name the recording's file, such as cluster.jsonl.zst")}
 			}
+			if duration < 0 {
+				return usageError{fmt.Errorf("--duration %v: want how long to record, or 0 until it is stopped", duration)}
+			}
 			ctx := cmd.Context()
 			if duration > 0 {
 				var cancel context.CancelFunc

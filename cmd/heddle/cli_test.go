@@ -1,0 +1,367 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"heddle/configs"
+	"heddle/core/policy/builtin"
+	"heddle/integration/fakehadoop"
+)
+
+// heddle runs one command line in this process.
+func heddle(t *testing.T, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	code = execute(t.Context(), args, &out, &errs)
+	return code, out.String(), errs.String()
+}
+
+const goodConfig = `
+resource_manager: {urls: ["http://rm1:8088", "http://rm2:8088"]}
+hdfs: {name_nodes: ["http://nn1:9870"]}
+`
+
+func TestExitCodes(t *testing.T) {
+	t.Parallel()
+	good, bad := writeFile(t, "good.yml", goodConfig), writeFile(t, "bad.yml", "mode: nosuch\n")
+	const nobody = "--url=http://127.0.0.1:1"
+	tests := []struct {
+		args string
+		code int
+		says string // on standard output or standard error
+	}{
+		{"", exitOK, "Usage:"},
+		{"version", exitOK, "heddle dev"},
+		{"policies", exitOK, "shufflewatcher"},
+		{"check config " + good, exitOK, "ok (hash "},
+		{"check config --config " + good, exitOK, "ok (hash "},
+		{"demo --once", exitOK, "decided by shufflewatcher"},
+		{"help plan", exitOK, "heddle plan APPLICATION"},
+
+		{"check config " + bad, exitFailed, "problems in the configuration"},
+		{"check config /no/such/file.yml", exitFailed, "1 problem in the configuration"},
+		{"check config " + good + " --log.level loud", exitFailed, "--log.level"},
+		{"serve --config " + bad, exitFailed, "mode"},
+		{"record --config " + bad + " --out x.jsonl.zst", exitFailed, "mode"},
+		{"record --config " + good + " --out x.txt", exitFailed, ".jsonl.zst"},
+		{"plan application_1_0001 " + nobody, exitFailed, "is 'heddle serve' running there?"},
+		{"explain application_1_0001 " + nobody, exitFailed, "is 'heddle serve' running there?"},
+
+		{"nosuch", exitUsage, "unknown command"},
+		{"check", exitUsage, "say what to check"},
+		{"check nosuch", exitUsage, "unknown command"},
+		{"check config a b", exitUsage, "accepts at most 1"},
+		{"check config " + good + " -o xml", exitUsage, "want table or json"},
+		{"version extra", exitUsage, "extra"},
+		{"version -o xml", exitUsage, "want table or json"},
+		{"policies extra", exitUsage, "extra"},
+		{"policies -o xml", exitUsage, "want table or json"},
+		{"serve extra", exitUsage, "extra"},
+		{"demo extra", exitUsage, "extra"},
+		{"demo --speed 0", exitUsage, "--speed"},
+		{"demo --speed fast", exitUsage, "--speed"},
+		{"demo --policy nosuch --once", exitUsage, "want one of [delay fair shufflewatcher]"},
+		{"record", exitUsage, "--out"},
+		{"record extra", exitUsage, "extra"},
+		{"record --out x.jsonl.zst --duration -5s", exitUsage, "--duration"},
+		{"record --out x.jsonl.zst --duration soon", exitUsage, "--duration"},
+		{"plan", exitUsage, "name one application"},
+		{"plan a b", exitUsage, "name one application"},
+		{"plan a --url ::", exitUsage, "--url"},
+		{"explain", exitUsage, "name one application"},
+		{"completion bash extra", exitUsage, "extra"},
+	}
+	for _, cmd := range commands(newRoot()) {
+		path := strings.TrimPrefix(strings.TrimPrefix(cmd.CommandPath(), "heddle"), " ")
+		tests = append(tests, struct {
+			args string
+			code int
+			says string
+		}{path + " --nosuch", exitUsage, "unknown flag: --nosuch\nTry '" + cmd.CommandPath() + " --help'"})
+	}
+	for _, tt := range tests {
+		t.Run(tt.args, func(t *testing.T) {
+			t.Parallel()
+			code, out, errs := heddle(t, strings.Fields(tt.args)...)
+			if code != tt.code || !strings.Contains(out+errs, tt.says) {
+				t.Errorf("exit %d, want %d with %q\nstdout: %s\nstderr: %s", code, tt.code, tt.says, out, errs)
+			}
+			if (code == exitOK) != (errs == "") {
+				t.Errorf("exit %d with standard error %q", code, errs)
+			}
+			if code == exitUsage && !strings.Contains(errs, "--help'.") {
+				t.Errorf("a usage error does not say where help is: %s", errs)
+			}
+		})
+	}
+	if _, err := os.Stat("x.jsonl.zst"); err == nil {
+		t.Error("a recording was begun by a command that could not run")
+	}
+}
+
+func TestHelp(t *testing.T) {
+	t.Parallel()
+	all := commands(newRoot())
+	var names []string
+	for _, cmd := range all {
+		path := strings.Fields(cmd.CommandPath())[1:]
+		names = append(names, strings.Join(path, " "))
+		code, out, errs := heddle(t, append(path, "--help")...)
+		if code != exitOK || errs != "" || !strings.Contains(out, "Examples:\n  heddle ") {
+			t.Errorf("%v --help: exit %d\n%s%s", path, code, out, errs)
+		}
+	}
+	slices.Sort(names)
+	want := []string{"", "check", "check config", "demo", "explain", "plan", "policies", "record", "serve", "version"}
+	if diff := cmp.Diff(want, names); diff != "" {
+		t.Errorf("commands (-want +got):\n%s", diff)
+	}
+}
+
+// TestExamples runs the flags of every example past the parser.
+func TestExamples(t *testing.T) {
+	t.Parallel()
+	for _, cmd := range commands(newRoot()) {
+		for line := range strings.Lines(cmd.Example) {
+			line, _, _ = strings.Cut(strings.TrimSpace(line), "   ")
+			root := newRoot()
+			found, args, err := root.Find(strings.Fields(line)[1:])
+			if err != nil {
+				t.Errorf("%s: %v", line, err)
+				continue
+			}
+			if err := found.ParseFlags(args); err != nil {
+				t.Errorf("%s: %v", line, err)
+			} else if err := found.ValidateArgs(found.Flags().Args()); err != nil {
+				t.Errorf("%s: %v", line, err)
+			}
+		}
+	}
+}
+
+func TestJSONOutput(t *testing.T) {
+	t.Parallel()
+	good, bad := writeFile(t, "good.yml", goodConfig), filepath.Join("..", "..", "configs", "testdata", "units.bad.yml")
+	decode := func(v any, wantCode int, args ...string) {
+		t.Helper()
+		code, out, _ := heddle(t, append(args, "-o", "json")...)
+		if code != wantCode {
+			t.Errorf("%v: exit %d", args, code)
+		}
+		d := json.NewDecoder(strings.NewReader(out))
+		d.DisallowUnknownFields()
+		if err := d.Decode(v); err != nil || d.More() {
+			t.Errorf("%v: %v in %s", args, err, out)
+		}
+	}
+	var b buildInfo
+	if decode(&b, exitOK, "version"); b.Version != "dev" || !strings.HasPrefix(b.Go, "go1.") || b.Platform == "" {
+		t.Errorf("version: %+v", b)
+	}
+	var list []policyInfo
+	decode(&list, exitOK, "policies")
+	var names []string
+	for _, p := range list {
+		names = append(names, p.Name)
+		if p.Summary == "" || p.Paper == "" || !json.Valid(p.Params) {
+			t.Errorf("policy: %+v", p)
+		}
+	}
+	if diff := cmp.Diff(builtin.Registry().Names(), names); diff != "" {
+		t.Error(diff)
+	}
+	var c checkedConfig
+	if decode(&c, exitOK, "check", "config", good); !c.OK || len(c.Keys) < 50 || len(c.Hash) != 64 || len(c.Problems) > 0 {
+		t.Errorf("good: %+v", c)
+	}
+	i := slices.IndexFunc(c.Keys, func(k checkedKey) bool { return k.Key == "resource_manager.urls" })
+	if i < 0 || !strings.Contains(c.Keys[i].Value, "http://rm2:8088") || c.Keys[i].Origin != good+":2" {
+		t.Errorf("its key: %+v", c.Keys)
+	}
+	c = checkedConfig{}
+	if decode(&c, exitFailed, "check", "config", bad); c.OK || len(c.Problems) != 12 || len(c.Keys) > 0 {
+		t.Errorf("bad: %+v", c)
+	}
+}
+
+// TestCheckConfig checks every example and every test file of the
+// configuration, whose name says what is to be found.
+func TestCheckConfig(t *testing.T) {
+	t.Parallel()
+	for _, pattern := range []string{"testdata/*.yml", "examples/*.yml"} {
+		files, err := filepath.Glob(filepath.Join("..", "..", "configs", pattern))
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%v: %v", files, err)
+		}
+		for _, file := range files {
+			code, out, errs := heddle(t, "check", "config", file, "--hadoop-conf-dir", filepath.Join("..", "..", "configs", "testdata", "hadoop", "ha"))
+			switch {
+			case strings.HasSuffix(file, "everything.good.yml"): // its policy is one of a test
+			case strings.Contains(file, ".bad."):
+				if code != exitFailed || !strings.Contains(errs, "in the configuration") || strings.Contains(out, "ok (hash") {
+					t.Errorf("%s: exit %d\n%s%s", file, code, out, errs)
+				}
+			case code != exitOK || !strings.Contains(out, "ok (hash"):
+				t.Errorf("%s: exit %d\n%s%s", file, code, out, errs)
+			}
+		}
+	}
+	_, out, _ := heddle(t, "check", "config", filepath.Join("..", "..", "configs", "testdata", "units.bad.yml"))
+	if n := strings.Count(out, "units.bad.yml:"); n != 12 {
+		t.Errorf("%d of 12 problems at once:\n%s", n, out)
+	}
+}
+
+// TestDemoOnce plays the bundled recording, which is of a real cluster.
+func TestDemoOnce(t *testing.T) {
+	t.Parallel()
+	for _, policy := range builtin.Registry().Names() {
+		code, out, errs := heddle(t, "demo", "--once", "--policy", policy)
+		if code != exitOK || errs != "" {
+			t.Fatalf("exit %d: %s", code, errs)
+		}
+		wants := []string{
+			"decided by " + policy + `\.`, `(?m)^/rack1 +2 +\d+/2048 MiB`, `(?m)^/rack2 `, `(?m)^/rack3 `, `(?m)^from /rack1 +- +[\d.]+ .?B`, `(?m)^_\d+ TeraSort `,
+		}
+		if policy == "shufflewatcher" {
+			wants = append(wants, `(?m)^_\d+ TeraSort +FINISHED +reduce +\d+ +(/rack\d:\d ?)+ +map_output +[\d.]+ MB`, `(?m)^_\d+ word count +FINISHED +reduce `)
+		}
+		for _, want := range wants {
+			if !regexp.MustCompile(want).MatchString(out) {
+				t.Errorf("%s: no %s in\n%s", policy, want, out)
+			}
+		}
+		if _, again, _ := heddle(t, "demo", "--once", "--policy", policy); again != out {
+			t.Errorf("%s: another run prints another table (I5):\n%s\n%s", policy, out, again)
+		}
+	}
+}
+
+// TestDemoServes runs the whole demo, asks it, and ends it.
+func TestDemoServes(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	out, errs := &buffer{}, &buffer{}
+	ended := make(chan int, 1)
+	go func() {
+		ended <- execute(ctx, []string{"demo", "--web.listen-address", "127.0.0.1:0", "--speed", "200"}, out, errs)
+	}()
+	var url string
+	eventually(t, "the address", func() error {
+		m := regexp.MustCompile(`Open (http://\S+)`).FindStringSubmatch(out.String())
+		if m == nil {
+			return errors.New(out.String() + errs.String())
+		}
+		url = m[1]
+		return nil
+	})
+	r := &running{t: t, url: url, web: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 10 * time.Second}}
+	eventually(t, "the jobs of the recording", func() error {
+		var apps struct {
+			Applications []struct{ State string }
+		}
+		if err := r.read("/v1/applications?state=FINISHED", &apps); err != nil || len(apps.Applications) < 2 {
+			return errors.Join(err, errors.New("too few"))
+		}
+		return r.ready()
+	})
+	if n, err := r.metric(`heddle_source_up{source="rm"}`); err != nil || n != 1 {
+		t.Errorf("source_up %v, error %v", n, err)
+	}
+	eventually(t, "its end is said", func() error {
+		if !strings.Contains(out.String(), "The recording has ended") {
+			return errors.New(out.String())
+		}
+		return nil
+	})
+	cancel()
+	if code := <-ended; code != exitOK {
+		t.Errorf("exit %d: %s", code, errs)
+	}
+}
+
+// TestPlanAndExplain asks a running service.
+func TestPlanAndExplain(t *testing.T) {
+	t.Parallel()
+	site := fakehadoop.Start(t)
+	site.At(66 * time.Second)
+	r := start(t, fastConfig(site))
+	r.settledPicture()
+	at := "--url=" + r.url
+
+	code, out, errs := heddle(t, "plan", fakehadoop.TeraSort, at)
+	for _, want := range []string{`shufflewatcher, reduce stage, rank 1: map_output`, `(?m)^/rack2 +2 +42 % +2 +86\.6 MB +free$`, `(?m)^NODE +RACK +FREE$`} {
+		if code != exitOK || !regexp.MustCompile(want).MatchString(out) {
+			t.Errorf("exit %d, no %s in\n%s%s", code, want, out, errs)
+		}
+	}
+	code, out, errs = heddle(t, "plan", fakehadoop.WordCount, "--stage", "map", at)
+	if code != exitOK || !strings.Contains(out, "map stage, rank") || !strings.Contains(out, "any rack will do") {
+		t.Errorf("exit %d\n%s%s", code, out, errs)
+	}
+	code, out, errs = heddle(t, "explain", fakehadoop.TeraSort, at)
+	for _, want := range []string{`reduce stage, by shufflewatcher: \S+`, `shuffle/input ratio 1\.\d\d \(measured on its own maps\), shuffle-heavy`, `fewest_bytes +121\.4 MB`} {
+		if code != exitOK || !regexp.MustCompile(want).MatchString(out) {
+			t.Errorf("exit %d, no %s in\n%s%s", code, want, out, errs)
+		}
+	}
+	for _, cmd := range []string{"plan", "explain"} {
+		code, out, _ = heddle(t, cmd, fakehadoop.TeraSort, at, "-o", "json")
+		var answer struct{ Application string }
+		if err := json.Unmarshal([]byte(out), &answer); code != exitOK || err != nil || answer.Application != fakehadoop.TeraSort {
+			t.Errorf("%s -o json: exit %d, error %v: %s", cmd, code, err, out)
+		}
+		code, out, errs = heddle(t, cmd, "application_1_0001", at)
+		if code != exitFailed || out != "" || !strings.Contains(errs, "application_1_0001") {
+			t.Errorf("%s of an unknown application: exit %d\n%s%s", cmd, code, out, errs)
+		}
+		code, out, errs = heddle(t, cmd, "a/../b?c", at)
+		if code != exitFailed || out != "" || !strings.Contains(errs, "a/../b?c") {
+			t.Errorf("%s of an odd id: exit %d\n%s%s", cmd, code, out, errs)
+		}
+		code, _, errs = heddle(t, cmd, fakehadoop.TeraSort, "--url", site.NameNode.URL)
+		if code != exitFailed || !strings.Contains(errs, "404") {
+			t.Errorf("%s of something else: exit %d %s", cmd, code, errs)
+		}
+	}
+	code, out, errs = heddle(t, "plan", fakehadoop.TeraSort, "--stage", "shuffle", at)
+	if code != exitFailed || out != "" || !strings.Contains(errs, "stage") {
+		t.Errorf("an unknown stage: exit %d\n%s%s", code, out, errs)
+	}
+	site.RM.Stop()
+	r.advance(time.Minute)
+	code, _, errs = heddle(t, "plan", fakehadoop.TeraSort, at)
+	if code != exitFailed || !strings.Contains(errs, "stale") {
+		t.Errorf("stale state: exit %d %s", code, errs)
+	}
+}
+
+// TestObserveModePlan asks a service that does not decide.
+func TestObserveModePlan(t *testing.T) {
+	t.Parallel()
+	site := fakehadoop.Start(t)
+	site.At(66 * time.Second)
+	r := start(t, fastConfig(site, "mode: advise", "mode: observe"))
+	r.settled()
+	code, out, errs := heddle(t, "plan", fakehadoop.TeraSort, "--url", r.url)
+	if code != exitFailed || out != "" || !strings.Contains(errs, "observe") {
+		t.Errorf("exit %d\n%s%s", code, out, errs)
+	}
+	if r.policy() != "" || r.service.cfg.Load().Config.Mode != configs.ModeObserve {
+		t.Errorf("policy %q", r.policy())
+	}
+}
