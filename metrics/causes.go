@@ -9,7 +9,6 @@ import (
 // snapshot counts them by cause alone; what is new in it at a scrape belongs to
 // the policy that is in charge then.
 type causes struct {
-	seq      uint64 // of the snapshot read last
 	reasons  map[model.Reason]int64
 	rules    map[model.Rule]int64
 	byPolicy map[string]*tally
@@ -27,10 +26,9 @@ func newCauses() causes {
 
 // add takes in what a snapshot counts beyond the one before.
 func (c *causes) add(snap *state.Snapshot, policy string) {
-	if snap.Seq <= c.seq || policy == "" {
+	if policy == "" {
 		return
 	}
-	c.seq = snap.Seq
 	t := c.byPolicy[policy]
 	if t == nil {
 		t = &tally{map[model.Reason]int64{}, map[model.Rule]int64{}}

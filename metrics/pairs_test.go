@@ -75,6 +75,17 @@ func TestPairsBeyondTheLimit(t *testing.T) {
 	}
 }
 
+// TestOtherOutlivesRounding: when a pair grows so large that the rest is lost
+// in the rounding of the sum, "other" stays where it was.
+func TestOtherOutlivesRounding(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 1)
+	r.snap = &state.Snapshot{Seq: 1, Traffic: traffic(2, [][]float64{{0, 9}, {5, 0}})}
+	want(t, r.dump(t), otherShuffle, 5)
+	r.snap = &state.Snapshot{Seq: 2, Traffic: traffic(2, [][]float64{{0, 1e17}, {5, 0}})}
+	want(t, r.dump(t), otherShuffle, 5)
+}
+
 // TestPairsNeverGoBack: whatever traffic grows where, no series shrinks or
 // disappears, all of them sum to the traffic, and the limit holds.
 func TestPairsNeverGoBack(t *testing.T) {
