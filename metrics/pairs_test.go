@@ -79,11 +79,11 @@ func TestPairsBeyondTheLimit(t *testing.T) {
 // in the rounding of the sum, "other" stays where it was.
 func TestOtherOutlivesRounding(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 1)
-	r.snap = &state.Snapshot{Seq: 1, Traffic: traffic(2, [][]float64{{0, 9}, {5, 0}})}
-	want(t, r.dump(t), otherShuffle, 5)
-	r.snap = &state.Snapshot{Seq: 2, Traffic: traffic(2, [][]float64{{0, 1e17}, {5, 0}})}
-	want(t, r.dump(t), otherShuffle, 5)
+	r := newRig(t, 2)
+	r.snap = &state.Snapshot{Seq: 1, Traffic: traffic(3, [][]float64{{0, 9, 5}, {1, 0}})}
+	want(t, r.dump(t), otherShuffle, 6)
+	r.snap = &state.Snapshot{Seq: 2, Traffic: traffic(3, [][]float64{{0, 1e17, 5}, {1, 0}})}
+	want(t, r.dump(t), otherShuffle, 6)
 }
 
 // TestPairsNeverGoBack: whatever traffic grows where, no series shrinks or
