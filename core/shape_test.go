@@ -24,8 +24,6 @@ func larger() map[string]int {
 	return map[string]int{
 		"configs.Hadoop":                    21, // methods
 		"core/policy/shufflewatcher.Policy": 27, // methods
-		"core/state.Cluster":                72, // methods: the owner of the state, its View included
-		"core/state.Job":                    21, // fields
 		"integration/hadoop.Cluster":        21, // methods
 	}
 }

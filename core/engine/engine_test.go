@@ -48,7 +48,8 @@ func cluster() *state.Cluster {
 		model.JobFact{App: id, MapsTotal: 100, MapsPending: 3, MapsCompleted: 2, ReducesTotal: 10, ReducesPending: 10},
 		model.AsksFact{App: id, Rows: []model.AskRow{
 			{Priority: 20, ResourceName: "*", Count: 3, Capability: model.Resource{MemoryMiB: 512, VCores: 1}},
-			{Priority: 20, ResourceName: "/rack1", Count: 2}, {Priority: 20, ResourceName: "w11", Count: 1},
+			{Priority: 20, ResourceName: "/rack1", Count: 2},
+			{Priority: 20, ResourceName: "w11", Count: 1},
 		}},
 		model.ContainersFact{App: id, Blacklist: []string{"w22"}},
 		model.TasksFact{App: id, Tasks: []model.Task{

@@ -29,23 +29,24 @@ func (c *Cluster) Assume(p model.Placement) {
 	}
 	a := assumption{job: j, stage: s, node: n, locality: p.Locality, task: s.Capability}
 	c.undo = append(c.undo, a)
-	c.shift(a, +1)
+	a.shift(&c.jobs.users, +1)
 }
 
 // Rollback undoes every assumption made since the mark, newest first.
 func (c *Cluster) Rollback(m Mark) {
 	for len(c.undo) > int(m) {
 		last := len(c.undo) - 1
-		c.shift(c.undo[last], -1)
+		c.undo[last].shift(&c.jobs.users, -1)
 		c.undo = c.undo[:last]
 	}
 }
 
-func (c *Cluster) shift(a assumption, sign int) {
+// shift makes (+1) or unmakes (-1) the change.
+func (a *assumption) shift(users *userIndex, sign int) {
 	rack := a.node.Rack.Index
 	a.node.Free = a.node.Free.Sub(a.task.Times(int64(sign)))
 	a.job.Owner.Usage = a.job.Owner.Usage.Add(a.task.Times(int64(sign)))
-	c.moveUser(a.job.Owner)
+	users.move(a.job.Owner)
 	s := a.stage
 	s.Pending -= sign
 	s.Running += sign

@@ -2,6 +2,7 @@ package state
 
 import (
 	"heddle/core/model"
+	"heddle/core/topology"
 )
 
 // decisionLog keeps the newest decisions.
@@ -11,23 +12,34 @@ type decisionLog struct {
 	next uint64           // sequence number of the next decision
 }
 
-// Record takes verified decisions into the log, numbers them, and attaches
-// plans to their jobs. It returns them numbered.
-func (c *Cluster) Record(decisions []model.Decision) []model.Decision {
+// add numbers decisions and keeps them.
+func (l *decisionLog) add(decisions []model.Decision) {
 	for i := range decisions {
-		d := &decisions[i]
-		c.log.next++
-		d.Seq = c.log.next
-		c.counts.DecidedByReason[d.Reason()]++
-		if d.Plan != nil {
-			c.attachPlan(d)
-		}
+		l.next++
+		decisions[i].Seq = l.next
 	}
 	// Snapshots share the list: appending past its length and dropping from its
 	// front leave what they see as it was.
-	c.log.list = append(c.log.list, decisions...)
-	if over := len(c.log.list) - c.log.max; over > 0 {
-		c.log.list = c.log.list[over:]
+	l.list = append(l.list, decisions...)
+	if over := len(l.list) - l.max; over > 0 {
+		l.list = l.list[over:]
+	}
+}
+
+// Record takes verified decisions into the log, numbers them, and attaches
+// plans to their jobs. It returns them numbered.
+func (c *Cluster) Record(decisions []model.Decision) []model.Decision {
+	c.log.add(decisions)
+	for i := range decisions {
+		d := &decisions[i]
+		c.counts.DecidedByReason[d.Reason()]++
+		if d.Plan == nil {
+			continue
+		}
+		if j := c.jobs.byID[d.Plan.App]; j != nil {
+			j.setPlan(d.Plan)
+			j.expect(d, c.nodes.tree)
+		}
 	}
 	return decisions
 }
@@ -35,34 +47,24 @@ func (c *Cluster) Record(decisions []model.Decision) []model.Decision {
 // Reject counts a proposal the engine dropped.
 func (c *Cluster) Reject(rule model.Rule) { c.counts.RejectedByRule[rule]++ }
 
-func (c *Cluster) attachPlan(d *model.Decision) {
-	j := c.jobs.byID[d.Plan.App]
-	if j == nil {
-		return
-	}
-	j.setPlan(d.Plan)
+// expect remembers where a plan made before any reduce was launched wants them:
+// what the job sends across racks is held against it (traffic.settle).
+func (j *Job) expect(d *model.Decision, tree *topology.Tree) {
 	launched := 0
 	for _, n := range j.Reduce.launched {
 		launched += n
 	}
-	if d.Plan.Stage == model.StageReduce && launched == 0 && len(d.Plan.Racks) > 0 {
-		j.moved.policy = d.Policy
-		j.moved.planned = j.moved.planned[:0]
-		for _, t := range d.Plan.Racks {
-			if r, ok := c.tree.Lookup(t.Rack); ok {
-				j.moved.planned = grown(j.moved.planned, r)
-				j.moved.planned[r] = t.Count
-			}
+	if d.Plan.Stage != model.StageReduce || launched > 0 || len(d.Plan.Racks) == 0 {
+		return
+	}
+	j.moved.policy = d.Policy
+	j.moved.planned = j.moved.planned[:0]
+	for _, t := range d.Plan.Racks {
+		if r, ok := tree.Lookup(t.Rack); ok {
+			j.moved.planned = grown(j.moved.planned, r)
+			j.moved.planned[r] = t.Count
 		}
 	}
-}
-
-// PlanOf returns the newest plan of a job's stage, nil if there is none.
-func (j *Job) PlanOf(stage model.Stage) *model.Plan {
-	if stage == model.StageMap {
-		return j.mapPlan
-	}
-	return j.reducePlan
 }
 
 // Attach gives a job a plan that asks for what its last one asked: its rank and
@@ -70,14 +72,5 @@ func (j *Job) PlanOf(stage model.Stage) *model.Plan {
 func (c *Cluster) Attach(p *model.Plan) {
 	if j := c.jobs.byID[p.App]; j != nil {
 		j.setPlan(p)
-	}
-}
-
-func (j *Job) setPlan(p *model.Plan) {
-	j.view = nil
-	if p.Stage == model.StageMap {
-		j.mapPlan = p
-	} else {
-		j.reducePlan = p
 	}
 }

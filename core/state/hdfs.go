@@ -24,62 +24,47 @@ type InputBlock struct {
 	Racks  []int // distinct racks with a replica, by number, ascending
 }
 
-// RackMismatch is a host that ResourceManager, NameNode and the site's table do
-// not put in one rack. A rack is empty where that source does not know the host.
-type RackMismatch struct {
-	Host            string       `json:"host"`
-	ResourceManager model.RackID `json:"resource_manager"`
-	NameNode        model.RackID `json:"name_node,omitempty"`
-	Table           model.RackID `json:"table,omitempty"`
-}
-
+// hdfsState is what the NameNode says: where inputs lie, and how full racks are.
 type hdfsState struct {
-	inputs     map[string]*Input // by path as the job configuration spells it
-	dataNodes  []model.DataNode
-	blocks     []int64   // replicas by rack number, the NameNode's racks
-	weights    []float64 // live DataNodes by rack number
-	mismatches []RackMismatch
+	inputs  map[string]*Input // by path as the job configuration spells it
+	blocks  []int64           // replicas by rack number, the NameNode's racks
+	weights []float64         // live DataNodes by rack number
 }
 
-func (c *Cluster) applyDataNodes(f model.DataNodesFact) {
-	c.hdfs.dataNodes = f.DataNodes
-	c.hdfs.blocks, c.hdfs.weights = c.hdfs.blocks[:0:0], c.hdfs.weights[:0:0]
+func (h *hdfsState) applyDataNodes(f model.DataNodesFact, nodes *nodeIndex) {
+	h.blocks, h.weights = h.blocks[:0:0], h.weights[:0:0]
 	for i := range f.DataNodes {
 		d := &f.DataNodes[i]
-		r := c.tree.Index(d.Rack)
-		c.rack(r)
-		if _, ok := c.tree.RackOf(d.Host); !ok {
-			c.tree.Place(d.Host, d.Rack)
-		}
-		c.hdfs.blocks, c.hdfs.weights = grown(c.hdfs.blocks, r), grown(c.hdfs.weights, r)
-		c.hdfs.blocks[r] += d.Blocks
+		r := nodes.rack(d.Rack).Index
+		h.blocks, h.weights = grown(h.blocks, r), grown(h.weights, r)
+		h.blocks[r] += d.Blocks
 		if d.Live {
-			c.hdfs.weights[r]++
+			h.weights[r]++
 		}
 	}
-	c.compareRacks()
 }
 
-func (c *Cluster) applyBlocks(f model.BlocksFact) {
+// applyBlocks takes the blocks of one path, and gives them to the live jobs that read it.
+func (h *hdfsState) applyBlocks(f model.BlocksFact, nodes *nodeIndex, live []*Job) {
 	in := &Input{Known: true, Truncated: f.Truncated, byHost: map[string]int{}, Blocks: make([]InputBlock, 0, len(f.Blocks))}
 	for i := range f.Blocks {
-		c.addBlock(in, &f.Blocks[i])
+		in.addBlock(&f.Blocks[i], nodes)
 	}
-	c.hdfs.inputs[f.Path] = in
-	for _, j := range c.jobs.live {
+	h.inputs[f.Path] = in
+	for _, j := range live {
 		if slices.Contains(j.Conf.Inputs, f.Path) {
-			c.joinInput(j)
+			h.joinInput(j)
 			j.view = nil
 		}
 	}
-	c.pruneInputs()
+	h.pruneInputs(live)
 }
 
-func (c *Cluster) addBlock(in *Input, b *model.Block) {
+func (in *Input) addBlock(b *model.Block, nodes *nodeIndex) {
 	racks := make([]int, 0, len(b.Hosts))
 	for i, host := range b.Hosts {
 		in.byHost[host]++
-		r := c.hostRack(host, at(b.Racks, i))
+		r := nodes.hostRack(host, at(b.Racks, i))
 		if !slices.Contains(racks, r) {
 			racks = append(racks, r)
 		}
@@ -100,20 +85,20 @@ func (in *Input) add(b InputBlock) {
 
 // joinInput puts a job's input together from its paths. One path is shared as
 // it is; several are joined.
-func (c *Cluster) joinInput(j *Job) {
+func (h *hdfsState) joinInput(j *Job) {
 	switch len(j.Conf.Inputs) {
 	case 0:
 		j.Input = &Input{}
 		return
 	case 1:
-		if in := c.hdfs.inputs[j.Conf.Inputs[0]]; in != nil {
+		if in := h.inputs[j.Conf.Inputs[0]]; in != nil {
 			j.Input = in
 		}
 		return
 	}
 	joined := &Input{Known: true, byHost: map[string]int{}}
 	for _, p := range j.Conf.Inputs {
-		in := c.hdfs.inputs[p]
+		in := h.inputs[p]
 		if in == nil {
 			joined.Known = false
 			continue
@@ -133,19 +118,19 @@ func (c *Cluster) joinInput(j *Job) {
 const maxIdleInputs = 1000
 
 // pruneInputs forgets paths no live job reads once there are many.
-func (c *Cluster) pruneInputs() {
-	if len(c.hdfs.inputs) <= maxIdleInputs {
+func (h *hdfsState) pruneInputs(live []*Job) {
+	if len(h.inputs) <= maxIdleInputs {
 		return
 	}
 	used := map[string]bool{}
-	for _, j := range c.jobs.live {
+	for _, j := range live {
 		for _, p := range j.Conf.Inputs {
 			used[p] = true
 		}
 	}
-	for p := range c.hdfs.inputs { // order-free: each entry is judged on its own
+	for p := range h.inputs { // order-free: each entry is judged on its own
 		if !used[p] {
-			delete(c.hdfs.inputs, p)
+			delete(h.inputs, p)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -20,16 +21,16 @@ func fingerprint(t interface{ Fatal(...any) }, c *state.Cluster) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	users := ""
+	var users strings.Builder
 	for _, u := range c.View().Users() {
-		users += fmt.Sprint(u.ID, u.Usage, len(u.Light()), len(u.Heavy()), ";")
+		fmt.Fprint(&users, u.ID, u.Usage, len(u.Light()), len(u.Heavy()), ";")
 	}
 	for _, j := range c.View().Jobs() {
 		for _, n := range c.View().Nodes() {
-			users += fmt.Sprint(j.Map.PendingOn(n.Host), j.Map.PendingIn(n.Rack.Index), j.Map.Running, n.Free)
+			fmt.Fprint(&users, j.Map.PendingOn(n.Host), j.Map.PendingIn(n.Rack.Index), j.Map.Running, n.Free)
 		}
 	}
-	return string(b) + users
+	return string(b) + users.String()
 }
 
 // genFacts draws a history of a small cluster.
@@ -65,8 +66,10 @@ func genJobFact(t *rapid.T, id model.AppID) model.Fact {
 		return model.JobFact{App: id, MapsTotal: 8, MapsPending: n, MapsCompleted: 8 - n, ReducesTotal: 3, ReducesPending: n % 4}
 	case 1:
 		return model.AsksFact{App: id, Rows: []model.AskRow{
-			{Priority: 20, ResourceName: "*", Count: n}, {Priority: 20, ResourceName: "w11", Count: n / 2},
-			{Priority: 20, ResourceName: "/rack1", Count: n / 2}, {Priority: 10, ResourceName: "*", Count: n},
+			{Priority: 20, ResourceName: "*", Count: n},
+			{Priority: 20, ResourceName: "w11", Count: n / 2},
+			{Priority: 20, ResourceName: "/rack1", Count: n / 2},
+			{Priority: 10, ResourceName: "*", Count: n},
 		}}
 	case 2:
 		tasks := make([]model.Task, 0, n)

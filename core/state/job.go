@@ -1,7 +1,7 @@
 package state
 
 import (
-	"cmp"
+	"math"
 	"slices"
 
 	"heddle/core/model"
@@ -22,15 +22,21 @@ type Job struct {
 	Conf        JobConf
 	Blacklist   []string // hosts the application refuses
 
-	done                bool // the JobHistory server has given the last facts
-	counted             bool // counters has been read
-	counters            model.CountersFact
-	live                [stageCount]stageRows
-	moved               moved // bytes already attributed to rack pairs
-	mapPlan, reducePlan *model.Plan
-	joinedLate          bool     // it had run for a while when heddle first saw it
-	view                *AppView // as last published, nil when the job changed since
+	told  told
+	moved moved // bytes already attributed to rack pairs
+	plans plans
+	view  *AppView // as last published, nil when the job changed since
 }
+
+// told is what sources said last of a job as a whole.
+type told struct {
+	counters model.CountersFact
+	counted  bool // counters has been read
+	live     [stageCount]stageRows
+}
+
+// plans are the newest plans of a job's stages, nil where there is none.
+type plans struct{ mapStage, reduce *model.Plan }
 
 // JobConf is what heddle knows of a job's configuration.
 type JobConf struct {
@@ -43,187 +49,169 @@ type JobConf struct {
 // DefaultSlowstart is Hadoop's mapreduce.job.reduce.slowstart.completedmaps.
 const DefaultSlowstart = 0.05
 
-// User is one user with live jobs.
-type User struct {
-	ID     model.UserID
-	Weight float64
-	Usage  model.Resource // of live applications; more what the current what-if assumes
-	jobs   []*Job         // by arrival
-	light  []*Job
-	heavy  []*Job
-}
+// stageCount is how many stages a container can belong to, with stageIndex
+// their order.
+const stageCount = 4
 
-// Jobs returns the user's live jobs by arrival.
-func (u *User) Jobs() []*Job { return u.jobs }
-
-// Light returns the user's live shuffle-light jobs by arrival.
-func (u *User) Light() []*Job { return u.light }
-
-// Heavy returns the user's live shuffle-heavy jobs by arrival.
-func (u *User) Heavy() []*Job { return u.heavy }
-
-// Share returns usage over weight, the quantity fair order compares.
-func (u *User) Share() float64 { return float64(u.Usage.MemoryMiB) / u.Weight }
-
-type jobIndex struct {
-	byID        map[model.AppID]*Job
-	live        []*Job // by arrival
-	ended       []*Job // oldest first
-	firstSubmit model.Time
-}
-
-type userIndex struct {
-	byID map[model.UserID]*User
-	fair []*User // users with live jobs, in fair order
-}
-
-func compareJobs(a, b *Job) int { return model.CompareApps(&a.App, &b.App) }
-
-func insertJob(list []*Job, j *Job) []*Job {
-	i, found := slices.BinarySearchFunc(list, j, compareJobs)
-	if found {
-		return list
+func stageIndex(s model.Stage) int {
+	switch s {
+	case model.StageMap:
+		return 0
+	case model.StageReduce:
+		return 1
+	case model.StageAM:
+		return 2
+	case model.StageOther:
 	}
-	return slices.Insert(list, i, j)
+	return 3
 }
 
-func removeJob(list []*Job, j *Job) []*Job {
-	if i, found := slices.BinarySearchFunc(list, j, compareJobs); found {
-		return slices.Delete(list, i, i+1)
+// stageRows counts the live containers of one stage by rack.
+type stageRows struct{ byRack []int }
+
+// Stage returns the job's map or reduce stage, nil for any other.
+func (j *Job) Stage(kind model.Stage) *Stage {
+	switch kind {
+	case model.StageMap:
+		return j.Map
+	case model.StageReduce:
+		return j.Reduce
+	case model.StageAM, model.StageOther:
 	}
-	return list
+	return nil
 }
 
-// compareUsers is fair order (FairSharePolicy, algorithms.md 2.5.2 rules 2 to 4).
-func compareUsers(a, b *User) int {
-	return cmp.Or(cmp.Compare(a.Share(), b.Share()), cmp.Compare(a.jobs[0].Submitted, b.jobs[0].Submitted), cmp.Compare(a.ID, b.ID))
+// Blacklisted reports whether the application refuses a host.
+func (j *Job) Blacklisted(host string) bool { return slices.Contains(j.Blacklist, host) }
+
+// ReducesDue reports whether enough maps are complete for Hadoop's
+// ApplicationMaster to ask for reduces: completed >= ceil(slowstart x total)
+// (RMContainerAllocator.scheduleReduces; algorithms.md 1.5). It is true for a
+// job whose number of maps is not known: what it asks for is due.
+func (j *Job) ReducesDue() bool {
+	// A product that is a whole number may come out a hair above it.
+	return j.Map.Completed >= int(math.Ceil(j.Slowstart*float64(j.Map.Total)-1e-9))
 }
 
-func (c *Cluster) applyApps(f model.AppsFact) {
-	listed := make(map[model.AppID]bool, len(f.Apps))
-	for i := range f.Apps {
-		app := &f.Apps[i]
-		listed[app.ID] = true
-		j := c.jobs.byID[app.ID]
-		switch {
-		case j == nil && app.State.Final():
-			// It ended before heddle saw it: nothing to follow.
-		case j == nil:
-			c.addJob(*app)
-		case j.App != *app:
-			c.updateJob(j, *app)
-		}
+// PlanOf returns the newest plan of a job's stage, nil if there is none.
+func (j *Job) PlanOf(stage model.Stage) *model.Plan {
+	if stage == model.StageMap {
+		return j.plans.mapStage
 	}
-	for i := 0; i < len(c.jobs.live); {
-		j := c.jobs.live[i]
-		if listed[j.ID] {
-			i++
+	return j.plans.reduce
+}
+
+func (j *Job) setPlan(p *model.Plan) {
+	j.view = nil
+	if p.Stage == model.StageMap {
+		j.plans.mapStage = p
+	} else {
+		j.plans.reduce = p
+	}
+}
+
+// adopt takes over what was known of the job's entry before it came back.
+func (j *Job) adopt(old *Job) {
+	j.Map, j.Reduce, j.Input, j.Output = old.Map, old.Reduce, old.Input, old.Output
+	j.Slowstart, j.Conf, j.told, j.moved = old.Slowstart, old.Conf, old.told, old.moved
+	j.setRatio()
+}
+
+func (j *Job) applyAsks(f model.AsksFact, nodes *nodeIndex) {
+	if j.State.Final() {
+		return
+	}
+	for _, s := range []*Stage{j.Map, j.Reduce} {
+		if s.toldByJob() {
 			continue
 		}
-		c.endJob(j) // takes j out of live
+		s.clearDemand()
+		s.rows = s.Kind == model.StageMap
 	}
-	c.sortUsers()
-}
-
-func (c *Cluster) addJob(app model.App) {
-	j := &Job{App: app, Ratio: c.cfg.InitialRatio, Slowstart: DefaultSlowstart, Input: &Input{}}
-	j.joinedLate = c.now.Sub(app.Submitted) > staleJob
-	j.Map = newStage(model.StageMap, c.cfg.TaskDefault)
-	j.Reduce = newStage(model.StageReduce, c.cfg.TaskDefault)
-	j.Heavy = j.Ratio > 1
-	c.jobs.byID[app.ID] = j
-	c.jobs.live = insertJob(c.jobs.live, j)
-	if c.jobs.firstSubmit == 0 || app.Submitted < c.jobs.firstSubmit {
-		c.jobs.firstSubmit = app.Submitted
-	}
-	u := c.users.byID[app.User]
-	if u == nil {
-		u = &User{ID: app.User, Weight: 1}
-		if w := c.cfg.Weights[app.User]; w > 0 {
-			u.Weight = w
+	for i := range f.Rows {
+		row := &f.Rows[i]
+		if s := j.Stage(model.StageOfPriority(row.Priority)); s != nil {
+			s.applyAsk(row, nodes)
 		}
-		c.users.byID[app.User] = u
 	}
-	j.Owner = u
-	u.jobs = insertJob(u.jobs, j)
-	c.classify(j)
-	u.Usage = u.Usage.Add(app.Allocated)
 }
 
-func (c *Cluster) updateJob(j *Job, app model.App) {
-	j.view = nil
-	ended := j.State.Final()
-	if app.State.Final() {
-		if !ended {
-			c.endJob(j)
+// applyContainers counts the job's containers by rack. It returns how many of
+// them are on a node that is not known.
+func (j *Job) applyContainers(f model.ContainersFact, nodes *nodeIndex) (unknown int64) {
+	if j.State.Final() {
+		return 0
+	}
+	j.told.live = [stageCount]stageRows{}
+	for i := range f.Containers {
+		k := &f.Containers[i]
+		n := nodes.byID[k.Node]
+		if n == nil {
+			unknown++
+			continue
 		}
-		j.App = app
-		return
+		l := &j.told.live[stageIndex(model.StageOfPriority(k.Priority))]
+		l.byRack = grown(l.byRack, n.Rack.Index)
+		l.byRack[n.Rack.Index]++
 	}
-	if ended { // back from the dead: a work-preserving restart listed it late
-		delete(c.jobs.byID, j.ID)
-		c.jobs.ended = slices.DeleteFunc(c.jobs.ended, func(e *Job) bool { return e == j })
-		c.addJob(app)
-		c.adopt(j)
-		return
-	}
-	if app.User != j.User || app.Submitted != j.Submitted { // its place in every list changes
-		c.endJob(j)
-		c.updateJob(j, app)
-		return
-	}
-	j.Owner.Usage = j.Owner.Usage.Add(app.Allocated).Sub(j.Allocated)
-	j.App = app
+	j.Blacklist = f.Blacklist
+	j.relaunch()
+	return unknown
 }
 
-// adopt carries what was known of a job over to its new entry.
-func (c *Cluster) adopt(old *Job) {
-	j := c.jobs.byID[old.ID]
-	j.Map, j.Reduce, j.Input, j.Output = old.Map, old.Reduce, old.Input, old.Output
-	j.Slowstart, j.Conf, j.counters, j.counted, j.moved = old.Slowstart, old.Conf, old.counters, old.counted, old.moved
-	j.joinedLate, j.done = old.joinedLate, old.done
-	c.setRatio(j)
+func (j *Job) relaunch() {
+	j.Map.relaunch(j.told.live[0].byRack)
+	j.Reduce.relaunch(j.told.live[1].byRack)
 }
 
-// endJob takes a job out of the live indexes and keeps it among the ended ones
-// for its last facts. Its state stays what it was until a source says better.
-func (c *Cluster) endJob(j *Job) {
-	u := j.Owner
-	u.Usage = u.Usage.Sub(j.Allocated)
-	u.jobs, u.light, u.heavy = removeJob(u.jobs, j), removeJob(u.light, j), removeJob(u.heavy, j)
-	c.jobs.live = removeJob(c.jobs.live, j)
-	if len(u.jobs) == 0 {
-		delete(c.users.byID, u.ID)
+// applyProgress takes what the job itself says of its tasks.
+func (j *Job) applyProgress(f model.JobFact) {
+	j.Map.Total, j.Map.Completed, j.Map.Running = f.MapsTotal, f.MapsCompleted, f.MapsRunning
+	j.Reduce.Total, j.Reduce.Completed, j.Reduce.Running = f.ReducesTotal, f.ReducesCompleted, f.ReducesRunning
+	if !j.Reduce.byTask {
+		j.Reduce.Pending = f.ReducesPending
 	}
-	if !j.State.Final() {
-		j.State = model.AppFinished
+	switch {
+	case j.Map.byTask:
+	case f.MapsPending == 0:
+		j.Map.clearDemand()
+	case !j.Map.rows:
+		j.Map.demandFromInput(j.Input, f.MapsPending)
 	}
-	j.Allocated, j.Containers = model.Resource{}, 0
-	j.live = [stageCount]stageRows{}
-	j.moved.rateOut, j.moved.rateIn = nil, nil
-	j.view = nil
-	c.jobs.ended = append(c.jobs.ended, j)
-	if over := len(c.jobs.ended) - c.cfg.FinishedJobs; over > 0 {
-		for _, old := range c.jobs.ended[:over] {
-			delete(c.jobs.byID, old.ID)
+}
+
+func (j *Job) applyConf(f model.JobConfFact) {
+	j.Conf = JobConf{Known: true, Inputs: f.Inputs, Output: f.Output, Replication: f.Replication}
+	if f.Slowstart >= 0 && f.Slowstart <= 1 {
+		j.Slowstart = f.Slowstart
+	}
+}
+
+// applyTasks replaces what is known of the listed tasks. It returns how many it
+// does not track: those of other stages, outside their stage, or from the limit on.
+func (j *Job) applyTasks(f model.TasksFact, nodes *nodeIndex, limit int) (untracked int64) {
+	for i := range f.Tasks {
+		t := &f.Tasks[i]
+		s := j.Stage(t.Stage)
+		if s == nil || t.Index < 0 || t.Index >= limit || (s.Total > 0 && t.Index >= s.Total) {
+			untracked++
+			continue
 		}
-		c.jobs.ended = slices.Delete(c.jobs.ended, 0, over)
+		s.applyTask(t, nodes)
 	}
+	j.relaunch()
+	j.refreshOutput()
+	return untracked
 }
 
-// classify puts a job into its user's list of light or heavy jobs.
-func (c *Cluster) classify(j *Job) {
-	u := j.Owner
-	if j.Heavy {
-		u.light, u.heavy = removeJob(u.light, j), insertJob(u.heavy, j)
-	} else {
-		u.light, u.heavy = insertJob(u.light, j), removeJob(u.heavy, j)
-	}
+func (j *Job) setCounters(f model.CountersFact) {
+	j.told.counters, j.told.counted = f, true
+	j.refreshOutput()
 }
 
 // setRatio recomputes the shuffle/input ratio from the job's own counters.
-func (c *Cluster) setRatio(j *Job) {
-	in, out := j.counters.MapInput, j.Output.Total
+func (j *Job) setRatio() {
+	in, out := j.told.counters.MapInput, j.Output.Total
 	if j.Map.Completed == 0 || in <= 0 || out < 0 {
 		return
 	}
@@ -231,31 +219,7 @@ func (c *Cluster) setRatio(j *Job) {
 	if heavy := j.Ratio > 1; heavy != j.Heavy {
 		j.Heavy = heavy
 		if !j.State.Final() {
-			c.classify(j)
+			j.Owner.classify(j)
 		}
-	}
-}
-
-// sortUsers puts the users with live jobs into fair order.
-func (c *Cluster) sortUsers() {
-	c.users.fair = c.users.fair[:0]
-	for _, u := range c.users.byID { // order-free: sorted below
-		c.users.fair = append(c.users.fair, u)
-	}
-	slices.SortFunc(c.users.fair, compareUsers)
-}
-
-// moveUser restores fair order after one user's usage changed.
-func (c *Cluster) moveUser(u *User) {
-	i := slices.Index(c.users.fair, u)
-	if i < 0 {
-		return
-	}
-	f := c.users.fair
-	for ; i+1 < len(f) && compareUsers(f[i], f[i+1]) > 0; i++ {
-		f[i], f[i+1] = f[i+1], f[i]
-	}
-	for ; i > 0 && compareUsers(f[i-1], f[i]) > 0; i-- {
-		f[i-1], f[i] = f[i], f[i-1]
 	}
 }

@@ -17,13 +17,14 @@ type MapOutput struct {
 	Version  int           // changes whenever any of this does
 }
 
-func (c *Cluster) refreshOutput(j *Job) {
+// refreshOutput recomputes the job's map output by rack, and its ratio.
+func (j *Job) refreshOutput() {
 	o, done := &j.Output, &j.Map.done
 	o.Version++
 	o.ByRack = grown(o.ByRack[:0], len(done.tasks)-1)
 	o.Reported = shuffle.Total(done.output)
-	o.Total, o.Unplaced = j.counters.MapOutput, 0
-	if !j.counted && o.Reported == 0 {
+	o.Total, o.Unplaced = j.told.counters.MapOutput, 0
+	if !j.told.counted && o.Reported == 0 {
 		o.Total = model.Unknown
 	}
 	silent, all := 0, 0 // completed maps without a reported output, and all of them
@@ -44,7 +45,7 @@ func (c *Cluster) refreshOutput(j *Job) {
 	} else if o.Reported > o.Total {
 		o.Total = o.Reported // the job counter is older than the attempts'
 	}
-	c.setRatio(j)
+	j.setRatio()
 }
 
 // spread adds rest to byRack in proportion to count, which sums to total.

@@ -1,8 +1,12 @@
 package state
 
 import (
+	"maps"
+	"slices"
+
 	"heddle/core/model"
 	"heddle/core/shuffle"
+	"heddle/core/topology"
 )
 
 // Snapshot is an immutable picture of the cluster (I2). What did not change
@@ -143,19 +147,24 @@ func (c *Cluster) Snapshot() *Snapshot {
 	c.seq++
 	s := &Snapshot{
 		Seq: c.seq, At: c.now,
-		Cluster: c.clusterView(), Sources: c.sourceViews(), Racks: c.rackViews(), Nodes: c.nodeViews(),
-		Traffic: c.trafficView(), Decisions: c.log.list, Counts: c.counts.clone(), Mismatch: c.hdfs.mismatches,
+		Cluster: c.info.view(), Sources: c.sources.views(), Racks: c.nodes.rackViews(), Nodes: c.nodes.nodeViews(),
+		Traffic: c.traffic.view(c.nodes.tree), Decisions: c.log.list, Counts: c.counts.clone(), Mismatch: c.nodes.mismatches,
 	}
+	s.Cluster.Restarts, s.Cluster.LiveApps = c.counts.Restarts, len(c.jobs.live)
 	s.racks = make(map[model.RackID]int, len(s.Racks))
 	for i := range s.Racks {
-		s.racks[s.Racks[i].ID] = i
+		r := &s.Racks[i]
+		r.HDFSBlocks = at(c.hdfs.blocks, i)
+		s.racks[r.ID] = i
+		s.Cluster.Total, s.Cluster.Used = s.Cluster.Total.Add(r.Total), s.Cluster.Used.Add(r.Used)
 	}
 	s.Apps = make([]*AppView, 0, len(c.jobs.live)+len(c.jobs.ended))
 	for _, j := range c.jobs.live {
-		s.Apps = append(s.Apps, c.appView(j))
+		j.addTo(s.Racks)
+		s.Apps = append(s.Apps, j.publish(c.nodes.tree))
 	}
-	for i := len(c.jobs.ended) - 1; i >= 0; i-- {
-		s.Apps = append(s.Apps, c.appView(c.jobs.ended[i]))
+	for _, j := range slices.Backward(c.jobs.ended) {
+		s.Apps = append(s.Apps, j.publish(c.nodes.tree))
 	}
 	s.apps = make(map[model.AppID]*AppView, len(s.Apps))
 	for _, a := range s.Apps {
@@ -164,76 +173,11 @@ func (c *Cluster) Snapshot() *Snapshot {
 	return s
 }
 
-func (c *Cluster) clusterView() ClusterView {
-	f := &c.info.fact
-	v := ClusterView{
-		Started: f.Started, Version: f.Version, HAState: f.HAState, Address: f.Address, Scheduler: f.Scheduler,
-		Queues: f.Queues, Localities: c.info.localities, Restarts: c.info.restarts, LiveApps: len(c.jobs.live),
-	}
-	for _, r := range c.nodes.racks {
-		v.Total, v.Used = v.Total.Add(r.Total), v.Used.Add(r.Used)
-	}
-	return v
-}
-
-func (c *Cluster) sourceViews() []SourceView {
-	out := make([]SourceView, 0, len(c.sources))
-	for _, name := range model.Sources() {
-		s := c.sources[name]
-		if s == nil {
-			continue
-		}
-		v := SourceView{
-			Source: name, LastOK: s.lastOK, Result: s.last.Result, Error: s.last.Error, Bytes: s.bytes, Requests: s.requests,
-			Seconds: s.sum, Polls: make(map[model.PollResult]int64, len(s.polls)), Buckets: append([]int64(nil), s.buckets...),
-		}
-		for k, n := range s.polls { // order-free: a copy
-			v.Polls[k] = n
-		}
-		out = append(out, v)
-	}
-	return out
-}
-
-func (c *Cluster) nodeViews() []model.Node {
-	if c.published.nodes != nil && c.published.gen == c.nodes.gen {
-		return c.published.nodes
-	}
-	out := make([]model.Node, len(c.nodes.sorted))
-	for i, n := range c.nodes.sorted {
-		out[i] = n.Node
-	}
-	c.published.nodes, c.published.gen = out, c.nodes.gen
-	return out
-}
-
-func (c *Cluster) rackViews() []RackView {
-	out := make([]RackView, len(c.nodes.racks))
-	for i, r := range c.nodes.racks {
-		v := &out[i]
-		*v = RackView{
-			ID: r.ID, Total: r.Total, Used: r.Used, HDFSBlocks: at(c.hdfs.blocks, i),
-			Nodes: map[model.NodeState]int{}, Containers: map[model.Stage]int{},
-			Uplink: UplinkView{
-				CapacityOut: r.Link.Out, CapacityIn: r.Link.In, Out: r.Load.Out, In: r.Load.In,
-				Utilization: r.Utilization, Saturated: r.Load.Saturated, Method: r.Method,
-			},
-		}
-		for _, n := range r.Nodes {
-			v.Nodes[n.State]++
-			v.Containers[model.StageOther] += n.Containers
-		}
-	}
-	for _, j := range c.jobs.live {
-		c.addContainers(out, j)
-	}
-	return out
-}
-
-// addContainers moves a job's known containers from "other" to their stage.
-func (c *Cluster) addContainers(racks []RackView, j *Job) {
+// addTo adds a job's pending maps to the racks, and moves its known containers
+// there from "other" to their stage.
+func (j *Job) addTo(racks []RackView) {
 	for i, stage := range []model.Stage{model.StageMap, model.StageReduce, model.StageAM} {
-		for r, n := range j.live[i].byRack {
+		for r, n := range j.told.live[i].byRack {
 			n = min(n, racks[r].Containers[model.StageOther]) // the two answers are of different moments
 			if n > 0 {
 				racks[r].Containers[stage] += n
@@ -246,45 +190,28 @@ func (c *Cluster) addContainers(racks []RackView, j *Job) {
 	}
 }
 
-func (c *Cluster) trafficView() Traffic {
-	t := Traffic{Racks: make([]model.RackID, c.tree.Len()), Bytes: map[TrafficKind][][]float64{}, Regret: map[string]float64{}}
-	for i := range t.Racks {
-		t.Racks[i] = c.tree.ID(i)
-	}
-	for k, kind := range TrafficKinds() {
-		rows := make([][]float64, len(c.traffic.pairs[k]))
-		for s, row := range c.traffic.pairs[k] {
-			rows[s] = append([]float64(nil), row...)
-		}
-		t.Bytes[kind] = rows
-	}
-	for p, b := range c.traffic.regret { // order-free: a copy
-		t.Regret[p] = b
-	}
-	return t
-}
-
-func (c *Cluster) appView(j *Job) *AppView {
+// publish returns the job for a snapshot, as last published unless it changed since.
+func (j *Job) publish(tree *topology.Tree) *AppView {
 	if j.view != nil {
 		return j.view
 	}
 	v := &AppView{
-		App: j.App, Map: c.stageView(j.Map), Reduce: c.stageView(j.Reduce),
+		App: j.App, Map: j.Map.view(tree), Reduce: j.Reduce.view(tree),
 		Ratio: j.Ratio, Predicted: j.Predicted, Heavy: j.Heavy, Slowstart: j.Slowstart,
 		Input: InputView{
 			Known: j.Input.Known, Truncated: j.Input.Truncated, Paths: j.Conf.Inputs, Bytes: j.Input.Bytes,
-			Blocks: len(j.Input.Blocks), ByRack: c.bytesByRack(j.Input.ByRack),
+			Blocks: len(j.Input.Blocks), ByRack: byRackID(tree, j.Input.ByRack),
 		},
-		MapOutput: OutputView{Total: j.Output.Total, Reported: j.Output.Reported, Unplaced: j.Output.Unplaced, ByRack: c.bytesByRack(j.Output.ByRack)},
+		MapOutput: OutputView{Total: j.Output.Total, Reported: j.Output.Reported, Unplaced: j.Output.Unplaced, ByRack: byRackID(tree, j.Output.ByRack)},
 		CrossRack: map[TrafficKind]model.Bytes{},
 	}
-	if !j.counted && shuffle.Total(j.Output.ByRack) == 0 {
+	if !j.told.counted && shuffle.Total(j.Output.ByRack) == 0 {
 		v.MapOutput.Total = model.Unknown
 	}
 	for k, kind := range TrafficKinds() {
 		v.CrossRack[kind] = model.Bytes(j.moved.cross[k])
 	}
-	for _, p := range []*model.Plan{j.mapPlan, j.reducePlan} {
+	for _, p := range []*model.Plan{j.plans.mapStage, j.plans.reduce} {
 		if p != nil {
 			v.Plans = append(v.Plans, p)
 		}
@@ -293,35 +220,26 @@ func (c *Cluster) appView(j *Job) *AppView {
 	return v
 }
 
-func (c *Cluster) stageView(s *Stage) StageView {
-	v := StageView{Total: s.Total, Pending: s.Pending, Running: s.Running, Completed: s.Completed, Task: s.Capability, Launched: map[model.RackID]int{}}
-	for r, n := range s.launched {
-		if n > 0 {
-			v.Launched[c.tree.ID(r)] = n
-		}
+func (s *Stage) view(tree *topology.Tree) StageView {
+	return StageView{
+		Total: s.Total, Pending: s.Pending, Running: s.Running, Completed: s.Completed,
+		Task: s.Capability, Launched: byRackID(tree, s.launched),
 	}
-	return v
 }
 
-func (c *Cluster) bytesByRack(b []model.Bytes) map[model.RackID]model.Bytes {
-	out := make(map[model.RackID]model.Bytes, len(b))
-	for r, n := range b {
+// byRackID returns what is above zero of a slice indexed by rack number.
+func byRackID[T ~int | ~int64](tree *topology.Tree, byRack []T) map[model.RackID]T {
+	out := make(map[model.RackID]T, len(byRack))
+	for r, n := range byRack {
 		if n > 0 {
-			out[c.tree.ID(r)] = n
+			out[tree.ID(r)] = n
 		}
 	}
 	return out
 }
 
 func (c Counts) clone() Counts {
-	out := c
-	out.RejectedByRule = make(map[model.Rule]int64, len(c.RejectedByRule))
-	for k, n := range c.RejectedByRule { // order-free: a copy
-		out.RejectedByRule[k] = n
-	}
-	out.DecidedByReason = make(map[model.Reason]int64, len(c.DecidedByReason))
-	for k, n := range c.DecidedByReason { // order-free: a copy
-		out.DecidedByReason[k] = n
-	}
-	return out
+	c.RejectedByRule = maps.Clone(c.RejectedByRule)
+	c.DecidedByReason = maps.Clone(c.DecidedByReason)
+	return c
 }

@@ -1,6 +1,9 @@
 package state
 
 import (
+	"maps"
+	"slices"
+
 	"heddle/core/model"
 )
 
@@ -21,11 +24,14 @@ type sourceState struct {
 	last     model.PollFact
 }
 
-func (c *Cluster) applyPoll(src model.Source, at model.Time, f model.PollFact) {
-	s := c.sources[src]
+// sourceIndex holds the sources that were polled.
+type sourceIndex map[model.Source]*sourceState
+
+func (x sourceIndex) applyPoll(src model.Source, at model.Time, f model.PollFact) {
+	s := x[src]
 	if s == nil {
 		s = &sourceState{polls: map[model.PollResult]int64{}, buckets: make([]int64, len(DurationBuckets())+1)}
-		c.sources[src] = s
+		x[src] = s
 	}
 	s.polls[f.Result]++
 	s.bytes += int64(f.Bytes)
@@ -42,12 +48,18 @@ func (c *Cluster) applyPoll(src model.Source, at model.Time, f model.PollFact) {
 	}
 }
 
-// Age returns how old a source's last good poll is at now; ok is false before
-// there was one. A decision on state older than its limit is not to be made.
-func (v View) Age(src model.Source, now model.Time) (age model.Duration, ok bool) {
-	s := v.c.sources[src]
-	if s == nil || s.lastOK == 0 {
-		return 0, false
+// views returns the sources for a snapshot, in the order of model.Sources.
+func (x sourceIndex) views() []SourceView {
+	out := make([]SourceView, 0, len(x))
+	for _, name := range model.Sources() {
+		s := x[name]
+		if s == nil {
+			continue
+		}
+		out = append(out, SourceView{
+			Source: name, LastOK: s.lastOK, Result: s.last.Result, Error: s.last.Error, Bytes: s.bytes, Requests: s.requests,
+			Seconds: s.sum, Polls: maps.Clone(s.polls), Buckets: slices.Clone(s.buckets),
+		})
 	}
-	return max(now.Sub(s.lastOK), 0), true
+	return out
 }

@@ -1,7 +1,7 @@
 package state
 
 import (
-	"slices"
+	"strings"
 
 	"heddle/core/model"
 )
@@ -24,27 +24,6 @@ type Stage struct {
 	done     rackTally      // completed tasks, by rack
 	rows     bool           // demand comes from the ask table
 	byTask   bool           // demand comes from tasks with known preferred hosts
-}
-
-// task is what is kept of one task.
-type task struct {
-	state     model.TaskState
-	rack      int32 // noRack until known
-	progress  float32
-	input     model.Bytes
-	output    model.Bytes
-	shuffled  model.Bytes
-	host      string
-	preferred []string
-}
-
-const noRack int32 = -1
-
-// rackTally counts completed tasks and what is known of their bytes, by rack.
-type rackTally struct {
-	tasks  []int         // completed tasks on the rack
-	known  []int         // of those, with a reported output
-	output []model.Bytes // sum of the reported outputs
 }
 
 func newStage(kind model.Stage, capability model.Resource) *Stage {
@@ -71,6 +50,64 @@ func (s *Stage) Fraction() float64 {
 		return 0
 	}
 	return float64(s.Completed) / float64(s.Total)
+}
+
+// clearDemand forgets what is outstanding.
+func (s *Stage) clearDemand() {
+	s.Pending = 0
+	clear(s.onHost)
+	clear(s.inRack)
+}
+
+func (s *Stage) addDemand(host string, rack, n int) {
+	if host != "" {
+		s.onHost[host] += n
+		if s.onHost[host] <= 0 {
+			delete(s.onHost, host)
+		}
+	}
+	if rack >= 0 {
+		s.inRack = grown(s.inRack, rack)
+		s.inRack[rack] = max(s.inRack[rack]+n, 0)
+	}
+}
+
+// toldByJob reports whether the job itself says what is outstanding, better
+// than the ask table does.
+func (s *Stage) toldByJob() bool {
+	return s.byTask || (s.Kind == model.StageReduce && s.Total > 0)
+}
+
+func (s *Stage) applyAsk(row *model.AskRow, nodes *nodeIndex) {
+	if !row.Capability.IsZero() {
+		s.Capability = row.Capability
+	}
+	if s.toldByJob() || row.Count <= 0 {
+		return
+	}
+	switch {
+	case row.ResourceName == model.AnyName:
+		s.Pending += row.Count
+	case strings.HasPrefix(row.ResourceName, "/"):
+		s.addDemand("", nodes.rack(model.RackID(row.ResourceName)).Index, row.Count)
+	default:
+		s.addDemand(row.ResourceName, -1, row.Count)
+	}
+}
+
+// demandFromInput supposes, for a job whose ask table is not known, that its
+// pending maps read the blocks of its input in equal parts.
+func (s *Stage) demandFromInput(in *Input, pending int) {
+	s.clearDemand()
+	s.Pending = pending
+	if total := len(in.Blocks); total > 0 {
+		for host, n := range in.byHost { // order-free: each entry is set on its own
+			s.addDemand(host, -1, (pending*n+total-1)/total)
+		}
+		for r, n := range in.rackBlocks {
+			s.addDemand("", r, (pending*n+total-1)/total)
+		}
+	}
 }
 
 func (s *Stage) locality(n *Node) (model.Locality, bool) {
@@ -101,65 +138,4 @@ func grown[T any](s []T, i int) []T {
 		s = append(s, zero)
 	}
 	return s
-}
-
-func (t *rackTally) add(rack int, sign int, output model.Bytes) {
-	t.tasks, t.known, t.output = grown(t.tasks, rack), grown(t.known, rack), grown(t.output, rack)
-	t.tasks[rack] += sign
-	if output >= 0 {
-		t.known[rack] += sign
-		t.output[rack] += model.Bytes(sign) * output
-	}
-}
-
-// demand forgets what is outstanding.
-func (s *Stage) clearDemand() {
-	s.Pending = 0
-	clear(s.onHost)
-	clear(s.inRack)
-}
-
-func (s *Stage) addDemand(host string, rack, n int) {
-	if host != "" {
-		s.onHost[host] += n
-		if s.onHost[host] <= 0 {
-			delete(s.onHost, host)
-		}
-	}
-	if rack >= 0 {
-		s.inRack = grown(s.inRack, rack)
-		s.inRack[rack] = max(s.inRack[rack]+n, 0)
-	}
-}
-
-// Stage returns the job's map or reduce stage, nil for any other.
-func (j *Job) Stage(kind model.Stage) *Stage {
-	switch kind {
-	case model.StageMap:
-		return j.Map
-	case model.StageReduce:
-		return j.Reduce
-	}
-	return nil
-}
-
-// Blacklisted reports whether the application refuses a host.
-func (j *Job) Blacklisted(host string) bool { return slices.Contains(j.Blacklist, host) }
-
-// TaskLocality returns the locality level one task of the stage would have on a
-// node; false unless the task is pending and its preferred hosts are known.
-func (v View) TaskLocality(s *Stage, index int, n *Node) (model.Locality, bool) {
-	if index < 0 || index >= len(s.tasks) || s.tasks[index].state != model.TaskPending {
-		return model.OffSwitch, false
-	}
-	level := model.OffSwitch
-	for _, host := range s.tasks[index].preferred {
-		if host == n.Host {
-			return model.NodeLocal, true
-		}
-		if r, ok := v.c.tree.RackOf(host); ok && r == n.Rack.Index {
-			level = model.RackLocal
-		}
-	}
-	return level, true
 }

@@ -1,8 +1,11 @@
 package state
 
 import (
+	"maps"
+
 	"heddle/core/model"
 	"heddle/core/shuffle"
+	"heddle/core/topology"
 )
 
 // TrafficKind is what moved bytes between racks.
@@ -40,57 +43,52 @@ type moved struct {
 	rateIn  []float64
 	planned []int  // reduces per rack of the last plan made before reduces ran
 	policy  string // whose plan it was
+
+	joinedLate bool // the job had run for a while when heddle first saw it
+	settled    bool // the JobHistory server has given the last facts
 }
 
 // staleJob is how much older than heddle's first look a job must be for the
 // bytes it moved before to be left out.
 const staleJob = model.Minute
 
-func (c *Cluster) applyCounters(j *Job, f model.CountersFact) {
-	first := !j.counted
-	j.counters, j.counted = f, true
-	c.refreshOutput(j)
+// applyCounters takes a reading of a job's counters at now, and adds what is new
+// in it. Weights are the live DataNodes by rack number.
+func (t *traffic) applyCounters(j *Job, f model.CountersFact, now model.Time, weights []float64) {
+	first := !j.told.counted
+	j.setCounters(f)
 	m := &j.moved
-	sinceMS := c.now.Sub(m.at)
+	sinceMS := now.Sub(m.at)
 	if first {
-		sinceMS = c.now.Sub(j.Submitted)
+		sinceMS = now.Sub(j.Submitted)
 	}
-	m.at = c.now
-	m.rateOut, m.rateIn = clearRates(m.rateOut), clearRates(m.rateIn)
-	if first && j.joinedLate {
-		c.skipMoved(j)
+	m.at = now
+	clear(m.rateOut)
+	clear(m.rateIn)
+	if first && m.joinedLate { // heddle did not see it move: all so far is taken as counted
+		m.total, m.byDst = totals(j), fetchedBy(j)
 		return
 	}
 	perSecond := 0.0
 	if sinceMS > 0 && !j.State.Final() {
 		perSecond = 1 / sinceMS.Seconds()
 	}
-	c.moveShuffle(j, perSecond)
-	c.moveMapReads(j, perSecond)
-	c.moveWrites(j, perSecond)
+	t.moveShuffle(j, perSecond)
+	t.moveMapReads(j, weights, perSecond)
+	t.moveWrites(j, weights, perSecond)
 }
 
-func clearRates(r []float64) []float64 {
-	clear(r)
-	return r
-}
-
-// skipMoved takes a job's traffic so far as counted: heddle started late and
-// did not see it.
-func (c *Cluster) skipMoved(j *Job) {
-	m := &j.moved
-	m.total[0] = float64(max(j.counters.ReduceShuffle, 0))
-	m.total[1] = c.mapReadTotal(j)
-	m.total[2] = c.writeTotal(j)
-	m.byDst = fetchedBy(j)
+// totals returns what the job's counters say it moved so far, by kind.
+func totals(j *Job) [trafficKinds]float64 {
+	return [trafficKinds]float64{float64(max(j.told.counters.ReduceShuffle, 0)), mapReadTotal(j), writeTotal(j)}
 }
 
 // moveShuffle adds the bytes reduces fetched since the last reading. What goes
 // to which rack follows the reduces' own counters and progress; where it comes
 // from follows the map output of the moment.
-func (c *Cluster) moveShuffle(j *Job, perSecond float64) {
+func (t *traffic) moveShuffle(j *Job, perSecond float64) {
 	m := &j.moved
-	rest := float64(max(j.counters.ReduceShuffle, 0)) - m.total[0]
+	rest := float64(max(j.told.counters.ReduceShuffle, 0)) - m.total[0]
 	output := float64(shuffle.Total(j.Output.ByRack))
 	if rest <= 0 || output <= 0 {
 		return
@@ -113,7 +111,7 @@ func (c *Cluster) moveShuffle(j *Job, perSecond float64) {
 		m.byDst[d] += bytes
 		for s, b := range j.Output.ByRack {
 			if b > 0 {
-				c.move(j, pair{0, s, d}, bytes*float64(b)/output, perSecond)
+				t.move(m, pair{0, s, d}, bytes*float64(b)/output, perSecond)
 			}
 		}
 	}
@@ -144,7 +142,7 @@ func fetchedBy(j *Job) []float64 {
 		weight[r] += w
 		open += w
 	}
-	rest := float64(max(j.counters.ReduceShuffle, 0)) - reported
+	rest := float64(max(j.told.counters.ReduceShuffle, 0)) - reported
 	if open > 0 && rest > 0 {
 		for r := range out {
 			out[r] += rest * weight[r] / open
@@ -161,8 +159,8 @@ func fetchedBy(j *Job) []float64 {
 
 // mapReadTotal is the input that maps read from another rack: the input bytes
 // of the share of maps that were neither node- nor rack-local.
-func (c *Cluster) mapReadTotal(j *Job) float64 {
-	k := &j.counters
+func mapReadTotal(j *Job) float64 {
+	k := &j.told.counters
 	all := k.NodeLocalMaps + k.RackLocalMaps + k.OtherLocalMaps
 	if all <= 0 || k.MapInput <= 0 {
 		return 0
@@ -170,30 +168,30 @@ func (c *Cluster) mapReadTotal(j *Job) float64 {
 	return float64(k.MapInput) * float64(k.OtherLocalMaps) / float64(all)
 }
 
-func (c *Cluster) moveMapReads(j *Job, perSecond float64) {
-	from := floatsOf(j.Input.ByRack)
+func (t *traffic) moveMapReads(j *Job, weights []float64, perSecond float64) {
+	from := floats(j.Input.ByRack)
 	if len(from) == 0 {
-		from = c.hdfs.weights
+		from = weights
 	}
-	c.moveOff(j, flow{kind: 1, total: c.mapReadTotal(j), from: from, to: ints(j.Map.launched)}, perSecond)
+	t.moveOff(j, flow{kind: 1, total: mapReadTotal(j), from: from, to: floats(j.Map.launched)}, perSecond)
 }
 
 // writeTotal is the output whose second replica went to another rack: HDFS puts
 // exactly one copy across racks, however many replicas there are beyond one
 // (BlockPlacementPolicyDefault; algorithms.md 1.2).
-func (c *Cluster) writeTotal(j *Job) float64 {
-	if j.Conf.Replication == 1 || j.counters.HDFSWritten <= 0 {
+func writeTotal(j *Job) float64 {
+	if j.Conf.Replication == 1 || j.told.counters.HDFSWritten <= 0 {
 		return 0
 	}
-	return float64(j.counters.HDFSWritten)
+	return float64(j.told.counters.HDFSWritten)
 }
 
-func (c *Cluster) moveWrites(j *Job, perSecond float64) {
+func (t *traffic) moveWrites(j *Job, weights []float64, perSecond float64) {
 	writers := j.Reduce
 	if j.Reduce.Total == 0 {
 		writers = j.Map
 	}
-	c.moveOff(j, flow{kind: 2, total: c.writeTotal(j), from: ints(writers.launched), to: c.hdfs.weights}, perSecond)
+	t.moveOff(j, flow{kind: 2, total: writeTotal(j), from: floats(writers.launched), to: weights}, perSecond)
 }
 
 // flow is traffic of one kind whose rack pairs are known by their ends' weights only.
@@ -205,8 +203,9 @@ type flow struct {
 
 // moveOff adds what is new of a flow, split over pairs of different racks in
 // proportion to the product of their ends' weights.
-func (c *Cluster) moveOff(j *Job, f flow, perSecond float64) {
-	rest := f.total - j.moved.total[f.kind]
+func (t *traffic) moveOff(j *Job, f flow, perSecond float64) {
+	m := &j.moved
+	rest := f.total - m.total[f.kind]
 	sum := 0.0
 	for s, a := range f.from {
 		for d, b := range f.to {
@@ -221,108 +220,63 @@ func (c *Cluster) moveOff(j *Job, f flow, perSecond float64) {
 	for s, a := range f.from {
 		for d, b := range f.to {
 			if s != d && a*b > 0 {
-				c.move(j, pair{f.kind, s, d}, rest*a*b/sum, perSecond)
+				t.move(m, pair{f.kind, s, d}, rest*a*b/sum, perSecond)
 			}
 		}
 	}
-	j.moved.total[f.kind] += rest
+	m.total[f.kind] += rest
 }
 
 type pair struct{ kind, src, dst int }
 
-func (c *Cluster) move(j *Job, p pair, bytes, perSecond float64) {
-	rows := &c.traffic.pairs[p.kind]
+func (t *traffic) move(m *moved, p pair, bytes, perSecond float64) {
+	rows := &t.pairs[p.kind]
 	*rows = grown(*rows, p.src)
 	(*rows)[p.src] = grown((*rows)[p.src], p.dst)
 	(*rows)[p.src][p.dst] += bytes
 	if p.src == p.dst {
 		return
 	}
-	m := &j.moved
 	m.cross[p.kind] += bytes
 	m.rateOut, m.rateIn = grown(m.rateOut, p.src), grown(m.rateIn, p.dst)
 	m.rateOut[p.src] += bytes * perSecond
 	m.rateIn[p.dst] += bytes * perSecond
 }
 
-// finish settles a job whose last facts have come: what it sent across racks
+// settle closes the account of a job whose last facts have come: what it sent across racks
 // above what the plan made before its reduces ran would have sent.
-func (c *Cluster) finish(j *Job) {
-	if j.done {
+func (t *traffic) settle(j *Job) {
+	m := &j.moved
+	if m.settled {
 		return
 	}
-	j.done = true
-	m := &j.moved
-	if m.planned == nil || j.joinedLate {
+	m.settled = true
+	if m.planned == nil || m.joinedLate {
 		return
 	}
 	regret := m.cross[0] - float64(shuffle.CrossRack(j.Output.ByRack, m.planned))
-	if c.traffic.regret == nil {
-		c.traffic.regret = map[string]float64{}
-	}
-	c.traffic.regret[m.policy] += max(regret, 0)
+	t.regret[m.policy] += max(regret, 0)
 }
 
-// Advance samples every rack's uplink at now and sets NetSat's flags. It is to
-// be called once per SaturationParams.Period.
-func (c *Cluster) Advance(now model.Time) {
-	c.advanceClock(now)
-	out, in := c.estimate()
-	for i, r := range c.nodes.racks {
-		load := model.UplinkSample{Out: model.BytesPerSecond(at(out, i)), In: model.BytesPerSecond(at(in, i))}
-		r.Method = MethodEstimate
-		if c.cfg.UplinkMethod != MethodEstimate {
-			if r.at != 0 && c.now.Sub(r.at) <= c.cfg.UplinkMaxAge {
-				load, r.Method = r.sampled, c.cfg.UplinkMethod
-			} else {
-				c.counts.EstimatedLoads++
-			}
-		}
-		r.Load.Sample(c.cfg.Saturation, c.now, load.Out, load.In)
-		r.Utilization = r.Load.Judge(c.cfg.Saturation, r.Link.Out, r.Link.In)
+// view returns the traffic for a snapshot.
+func (t *traffic) view(tree *topology.Tree) Traffic {
+	v := Traffic{Racks: make([]model.RackID, tree.Len()), Bytes: map[TrafficKind][][]float64{}, Regret: maps.Clone(t.regret)}
+	for i := range v.Racks {
+		v.Racks[i] = tree.ID(i)
 	}
+	for k, kind := range TrafficKinds() {
+		rows := make([][]float64, len(t.pairs[k]))
+		for s, row := range t.pairs[k] {
+			rows[s] = append([]float64(nil), row...)
+		}
+		v.Bytes[kind] = rows
+	}
+	return v
 }
 
-// estimate sums the rates of the live jobs whose counters are fresh.
-func (c *Cluster) estimate() (out, in []float64) {
-	n := len(c.nodes.racks)
-	out, in = make([]float64, n), make([]float64, n)
-	for _, j := range c.jobs.live {
-		if c.now.Sub(j.moved.at) > c.cfg.UplinkMaxAge {
-			continue
-		}
-		for r, v := range j.moved.rateOut {
-			out[r] += v
-		}
-		for r, v := range j.moved.rateIn {
-			in[r] += v
-		}
-	}
-	return out, in
-}
-
-func (c *Cluster) applyUplink(at model.Time, f model.UplinkFact) {
-	for _, s := range f.Samples {
-		i, ok := c.tree.Lookup(s.Rack)
-		if !ok {
-			continue // a rack without nodes has no uplink to judge
-		}
-		r := c.rack(i)
-		r.sampled, r.at = s, at
-	}
-}
-
-func floatsOf(b []model.Bytes) []float64 {
-	out := make([]float64, len(b))
-	for i, v := range b {
-		out[i] = float64(v)
-	}
-	return out
-}
-
-func ints(n []int) []float64 {
-	out := make([]float64, len(n))
-	for i, v := range n {
+func floats[T ~int | ~int64](s []T) []float64 {
+	out := make([]float64, len(s))
+	for i, v := range s {
 		out[i] = float64(v)
 	}
 	return out

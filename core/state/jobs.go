@@ -1,0 +1,140 @@
+package state
+
+import (
+	"slices"
+
+	"heddle/core/model"
+)
+
+// jobIndex holds the jobs and their users.
+type jobIndex struct {
+	cfg         *Config
+	byID        map[model.AppID]*Job
+	live        []*Job // by arrival
+	ended       []*Job // oldest first
+	users       userIndex
+	firstSubmit model.Time
+}
+
+func newJobIndex(cfg *Config) jobIndex {
+	return jobIndex{cfg: cfg, byID: map[model.AppID]*Job{}, users: userIndex{byID: map[model.UserID]*User{}}}
+}
+
+func compareJobs(a, b *Job) int { return model.CompareApps(&a.App, &b.App) }
+
+func insertJob(list []*Job, j *Job) []*Job {
+	i, found := slices.BinarySearchFunc(list, j, compareJobs)
+	if found {
+		return list
+	}
+	return slices.Insert(list, i, j)
+}
+
+func removeJob(list []*Job, j *Job) []*Job {
+	if i, found := slices.BinarySearchFunc(list, j, compareJobs); found {
+		return slices.Delete(list, i, i+1)
+	}
+	return list
+}
+
+func (x *jobIndex) applyApps(f model.AppsFact, now model.Time) {
+	listed := make(map[model.AppID]bool, len(f.Apps))
+	for i := range f.Apps {
+		app := &f.Apps[i]
+		listed[app.ID] = true
+		j := x.byID[app.ID]
+		switch {
+		case j == nil && app.State.Final():
+			// It ended before heddle saw it: nothing to follow.
+		case j == nil:
+			x.add(*app, now)
+		case j.App != *app:
+			x.update(j, *app, now)
+		}
+	}
+	for i := 0; i < len(x.live); {
+		j := x.live[i]
+		if listed[j.ID] {
+			i++
+			continue
+		}
+		x.end(j) // takes j out of live
+	}
+	x.users.sort()
+}
+
+func (x *jobIndex) add(app model.App, now model.Time) *Job {
+	j := &Job{App: app, Ratio: x.cfg.InitialRatio, Slowstart: DefaultSlowstart, Input: &Input{}}
+	j.moved.joinedLate = now.Sub(app.Submitted) > staleJob
+	j.Map = newStage(model.StageMap, x.cfg.TaskDefault)
+	j.Reduce = newStage(model.StageReduce, x.cfg.TaskDefault)
+	j.Heavy = j.Ratio > 1
+	x.byID[app.ID] = j
+	x.live = insertJob(x.live, j)
+	if x.firstSubmit == 0 || app.Submitted < x.firstSubmit {
+		x.firstSubmit = app.Submitted
+	}
+	x.users.addJob(j, x.cfg.Weights[app.User])
+	return j
+}
+
+func (x *jobIndex) update(j *Job, app model.App, now model.Time) {
+	j.view = nil
+	ended := j.State.Final()
+	if app.State.Final() {
+		if !ended {
+			x.end(j)
+		}
+		j.App = app
+		return
+	}
+	if ended { // back from the dead: a work-preserving restart listed it late
+		delete(x.byID, j.ID)
+		x.ended = slices.DeleteFunc(x.ended, func(e *Job) bool { return e == j })
+		x.add(app, now).adopt(j)
+		return
+	}
+	if app.User != j.User || app.Submitted != j.Submitted { // its place in every list changes
+		x.end(j)
+		x.update(j, app, now)
+		return
+	}
+	j.Owner.Usage = j.Owner.Usage.Add(app.Allocated).Sub(j.Allocated)
+	j.App = app
+}
+
+// end takes a job out of the live indexes and keeps it among the ended ones for
+// its last facts. Its state stays what it was until a source says better.
+func (x *jobIndex) end(j *Job) {
+	x.users.removeJob(j)
+	x.live = removeJob(x.live, j)
+	if !j.State.Final() {
+		j.State = model.AppFinished
+	}
+	j.Allocated, j.Containers = model.Resource{}, 0
+	j.told.live = [stageCount]stageRows{}
+	j.moved.rateOut, j.moved.rateIn = nil, nil
+	j.view = nil
+	x.ended = append(x.ended, j)
+	if over := len(x.ended) - x.cfg.FinishedJobs; over > 0 {
+		for _, old := range x.ended[:over] {
+			delete(x.byID, old.ID)
+		}
+		x.ended = slices.Delete(x.ended, 0, over)
+	}
+}
+
+// suppose adds a job for the length of one question. The function it returns
+// takes the job out again.
+func (x *jobIndex) suppose(app model.App, now model.Time) (j *Job, takeOut func()) {
+	first, ended := x.firstSubmit, x.ended
+	j = x.add(app, now)
+	x.users.sort()
+	return j, func() {
+		x.ended = nil
+		x.end(j)
+		x.ended, x.firstSubmit = ended, first
+		delete(x.byID, j.ID)
+		x.users.sort()
+	}
+}

@@ -1,0 +1,218 @@
+package state
+
+import (
+	"cmp"
+	"slices"
+
+	"heddle/core/model"
+	"heddle/core/shuffle"
+	"heddle/core/topology"
+)
+
+// Rack is one rack with its nodes and its uplink.
+type Rack struct {
+	ID          model.RackID
+	Index       int            // number in the topology tree
+	Nodes       []*Node        // by id
+	Total, Used model.Resource // over running nodes
+	Link        topology.Link
+	Load        shuffle.Meter // smoothed load of the uplink, and NetSat's flag
+	Utilization float64       // of the busier direction, 0 when the capacity is not known
+	Method      string        // by which Load was sampled last
+
+	sampled model.UplinkSample // newest load of a method other than the estimate
+	at      model.Time         // when it was measured
+}
+
+// Node is one NodeManager.
+type Node struct {
+	model.Node
+	Free model.Resource // never below zero; less what the current what-if assumes
+	Rack *Rack          // by the topology; Node.Rack is the name as reported
+}
+
+// RackMismatch is a host that ResourceManager, NameNode and the site's table do
+// not put in one rack. A rack is empty where that source does not know the host.
+type RackMismatch struct {
+	Host            string       `json:"host"`
+	ResourceManager model.RackID `json:"resource_manager"`
+	NameNode        model.RackID `json:"name_node,omitempty"`
+	Table           model.RackID `json:"table,omitempty"`
+}
+
+// nodeIndex holds nodes and racks, and knows the rack of every host.
+type nodeIndex struct {
+	cfg    *Config
+	counts *Counts // the cluster's: hosts in no rack or in two are counted there
+
+	tree       *topology.Tree
+	byID       map[model.NodeID]*Node
+	sorted     []*Node                 // by id
+	racks      []*Rack                 // by rack number
+	nameNode   map[string]model.RackID // by host: where the NameNode has its DataNode
+	mismatches []RackMismatch
+	changed    bool         // a node changed since views was made
+	views      []model.Node // as last published; never written again
+}
+
+func newNodeIndex(cfg *Config, counts *Counts) nodeIndex {
+	return nodeIndex{cfg: cfg, counts: counts, tree: topology.New(), byID: map[model.NodeID]*Node{}}
+}
+
+// rack returns the rack of an id, making it if needed.
+func (x *nodeIndex) rack(id model.RackID) *Rack {
+	i := x.tree.Index(id)
+	for n := len(x.racks); n <= i; n++ {
+		made := x.tree.ID(n)
+		x.racks = append(x.racks, &Rack{ID: made, Index: n, Link: x.cfg.Uplinks.Of(made, 0), Method: x.cfg.UplinkMethod})
+	}
+	return x.racks[i]
+}
+
+// hostRack returns the rack number of a host: where its NodeManager is, else
+// where the NameNode has it, else the hint, else the default rack, counted.
+func (x *nodeIndex) hostRack(host string, hint model.RackID) int {
+	if i, ok := x.tree.RackOf(host); ok {
+		return i
+	}
+	if hint == "" || hint == model.DefaultRack {
+		x.counts.UnknownHosts++
+		hint = model.DefaultRack
+	}
+	return x.rack(hint).Index
+}
+
+func (x *nodeIndex) applyNodes(f model.NodesFact) {
+	regroup := len(f.Nodes) != len(x.byID)
+	for i := range f.Nodes {
+		n := f.Nodes[i]
+		if rack, ok := x.cfg.Table[n.Host]; ok && x.cfg.TableOverrides {
+			n.Rack = rack
+		}
+		old := x.byID[n.ID]
+		switch {
+		case old == nil:
+			x.byID[n.ID] = &Node{Node: n}
+			regroup = true
+		case old.Node != n:
+			regroup = regroup || old.Node.Rack != n.Rack || old.Host != n.Host
+			old.Node = n
+			x.changed = true
+		}
+	}
+	if regroup {
+		x.regroup(f.Nodes)
+	}
+	x.sumRacks()
+}
+
+// regroup drops nodes that are no longer listed and rebuilds the order of nodes
+// and the membership of racks.
+func (x *nodeIndex) regroup(listed []model.Node) {
+	keep := make(map[model.NodeID]bool, len(listed))
+	for i := range listed {
+		keep[listed[i].ID] = true
+	}
+	x.sorted = x.sorted[:0]
+	for id, n := range x.byID { // order-free: sorted below
+		if !keep[id] {
+			delete(x.byID, id)
+			continue
+		}
+		x.sorted = append(x.sorted, n)
+	}
+	slices.SortFunc(x.sorted, func(a, b *Node) int { return cmp.Compare(a.ID, b.ID) })
+	for _, r := range x.racks {
+		r.Nodes = r.Nodes[:0]
+	}
+	for _, n := range x.sorted {
+		x.tree.Place(n.Host, n.Node.Rack)
+		n.Rack = x.rack(n.Node.Rack)
+		n.Rack.Nodes = append(n.Rack.Nodes, n)
+	}
+	for _, r := range x.racks {
+		r.Link = x.cfg.Uplinks.Of(r.ID, len(r.Nodes))
+	}
+	x.changed = true
+	x.compareRacks()
+}
+
+// sumRacks recomputes what depends on the nodes' load.
+func (x *nodeIndex) sumRacks() {
+	for _, r := range x.racks {
+		r.Total, r.Used = model.Resource{}, model.Resource{}
+		for _, n := range r.Nodes {
+			n.Free = model.Resource{}
+			if n.State.Usable() {
+				n.Free = n.Node.Free()
+				r.Total, r.Used = r.Total.Add(n.Total), r.Used.Add(n.Used)
+			}
+		}
+	}
+}
+
+// applyDataNodes takes the racks of hosts the ResourceManager does not know
+// from the NameNode.
+func (x *nodeIndex) applyDataNodes(f model.DataNodesFact) {
+	x.nameNode = make(map[string]model.RackID, len(f.DataNodes))
+	for i := range f.DataNodes {
+		d := &f.DataNodes[i]
+		x.nameNode[d.Host] = d.Rack
+		x.rack(d.Rack)
+		if _, ok := x.tree.RackOf(d.Host); !ok {
+			x.tree.Place(d.Host, d.Rack)
+		}
+	}
+	x.compareRacks()
+}
+
+// compareRacks counts hosts without a rack and hosts whose rack differs between
+// ResourceManager, NameNode and the site's table. The ResourceManager's rack is
+// used unless the table overrides it: it is the one its scheduler places by.
+func (x *nodeIndex) compareRacks() {
+	x.counts.HostsNoRack = 0
+	x.mismatches = x.mismatches[:0:0]
+	for _, n := range x.sorted {
+		if n.Rack.ID == model.DefaultRack {
+			x.counts.HostsNoRack++
+		}
+		m := RackMismatch{Host: n.Host, ResourceManager: n.Rack.ID, NameNode: x.nameNode[n.Host], Table: x.cfg.Table[n.Host]}
+		if (m.NameNode != "" && m.NameNode != n.Rack.ID) || (m.Table != "" && m.Table != n.Rack.ID) {
+			x.mismatches = append(x.mismatches, m)
+		}
+	}
+	x.counts.RackMismatches = len(x.mismatches)
+}
+
+// nodeViews returns the nodes for a snapshot, those of the last one unless a
+// node changed since.
+func (x *nodeIndex) nodeViews() []model.Node {
+	if x.views != nil && !x.changed {
+		return x.views
+	}
+	x.views, x.changed = make([]model.Node, len(x.sorted)), false
+	for i, n := range x.sorted {
+		x.views[i] = n.Node
+	}
+	return x.views
+}
+
+// rackViews returns the racks for a snapshot, without what jobs have there.
+func (x *nodeIndex) rackViews() []RackView {
+	out := make([]RackView, len(x.racks))
+	for i, r := range x.racks {
+		v := &out[i]
+		*v = RackView{
+			ID: r.ID, Total: r.Total, Used: r.Used, Nodes: map[model.NodeState]int{}, Containers: map[model.Stage]int{},
+			Uplink: UplinkView{
+				CapacityOut: r.Link.Out, CapacityIn: r.Link.In, Out: r.Load.Out, In: r.Load.In,
+				Utilization: r.Utilization, Saturated: r.Load.Saturated, Method: r.Method,
+			},
+		}
+		for _, n := range r.Nodes {
+			v.Nodes[n.State]++
+			v.Containers[model.StageOther] += n.Containers
+		}
+	}
+	return out
+}

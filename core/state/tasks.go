@@ -1,0 +1,117 @@
+package state
+
+import "heddle/core/model"
+
+// task is what is kept of one task.
+type task struct {
+	state     model.TaskState
+	rack      int32 // noRack until known
+	progress  float32
+	input     model.Bytes
+	output    model.Bytes
+	shuffled  model.Bytes
+	host      string
+	preferred []string
+}
+
+const noRack int32 = -1
+
+// rackTally counts completed tasks and what is known of their bytes, by rack.
+type rackTally struct {
+	tasks  []int         // completed tasks on the rack
+	known  []int         // of those, with a reported output
+	output []model.Bytes // sum of the reported outputs
+}
+
+func (t *rackTally) add(rack int, sign int, output model.Bytes) {
+	t.tasks, t.known, t.output = grown(t.tasks, rack), grown(t.known, rack), grown(t.output, rack)
+	t.tasks[rack] += sign
+	if output >= 0 {
+		t.known[rack] += sign
+		t.output[rack] += model.Bytes(sign) * output
+	}
+}
+
+// applyTask replaces what is known of one task.
+func (s *Stage) applyTask(t *model.Task, nodes *nodeIndex) {
+	for len(s.tasks) <= t.Index {
+		s.tasks = append(s.tasks, task{rack: noRack, input: model.Unknown, output: model.Unknown, shuffled: model.Unknown})
+	}
+	old := &s.tasks[t.Index]
+	s.count(old, -1, nodes)
+	next := task{
+		state: t.State, rack: old.rack, progress: float32(t.Progress),
+		input: known(t.Input, old.input), output: known(t.Output, old.output), shuffled: known(t.Shuffled, old.shuffled),
+		host: old.host, preferred: old.preferred,
+	}
+	if t.Host != "" || t.Rack != "" {
+		next.host = t.Host
+		next.rack = int32(nodes.hostRack(t.Host, t.Rack)) //nolint:gosec // bounded by the number of racks
+	}
+	if t.State == model.TaskPending || t.State == model.TaskFailed {
+		next.host, next.rack, next.output = "", noRack, model.Unknown // a map that is run again gives its output anew
+	}
+	if len(t.Preferred) > 0 {
+		next.preferred = t.Preferred
+		s.followTasks()
+	}
+	*old = next
+	s.count(old, +1, nodes)
+}
+
+func known(now, before model.Bytes) model.Bytes {
+	if now < 0 {
+		return before
+	}
+	return now
+}
+
+// followTasks makes the tasks themselves the source of the stage's demand.
+func (s *Stage) followTasks() {
+	if !s.byTask {
+		s.byTask, s.rows = true, false
+		s.clearDemand()
+	}
+}
+
+// count adds or takes away a task's part in the stage's indexes.
+func (s *Stage) count(t *task, sign int, nodes *nodeIndex) {
+	switch {
+	case t.state == model.TaskSucceeded && t.rack != noRack:
+		s.done.add(int(t.rack), sign, t.output)
+	case t.state == model.TaskRunning && t.rack != noRack:
+		s.runOn = grown(s.runOn, int(t.rack))
+		s.runOn[t.rack] += sign
+	case t.state == model.TaskPending && len(t.preferred) > 0:
+		s.countDemand(t, sign, nodes)
+	}
+}
+
+// countDemand adds or takes away a pending task's part in the stage's demand.
+func (s *Stage) countDemand(t *task, sign int, nodes *nodeIndex) {
+	s.Pending += sign
+	for i, host := range t.preferred {
+		rack := nodes.hostRack(host, "")
+		s.addDemand(host, -1, sign)
+		first := true
+		for _, before := range t.preferred[:i] {
+			if r := nodes.hostRack(before, ""); r == rack {
+				first = false
+				break
+			}
+		}
+		if first {
+			s.addDemand("", rack, sign)
+		}
+	}
+}
+
+// relaunch recomputes launched tasks by rack: completed ones, plus running ones
+// by task or by live container, whichever source has seen more of them.
+func (s *Stage) relaunch(live []int) {
+	n := max(len(s.done.tasks), len(s.runOn), len(live))
+	s.launched = grown(s.launched[:0], n-1)
+	for r := range n {
+		s.launched[r] = at(s.done.tasks, r) + max(at(s.runOn, r), at(live, r))
+	}
+}

@@ -1,0 +1,89 @@
+package state
+
+import (
+	"heddle/core/model"
+	"heddle/core/shuffle"
+)
+
+// View is what policies read. Everything reached through it belongs to the
+// cluster: read it within the round, change nothing, keep nothing but ids.
+type View struct{ c *Cluster }
+
+// Now returns the time of the newest observation.
+func (v View) Now() model.Time { return v.c.now }
+
+// Racks returns every rack, indexed by its number in the topology tree. A rack
+// whose nodes have all left is still listed, without nodes.
+func (v View) Racks() []*Rack { return v.c.nodes.racks }
+
+// RackOf returns the rack of an id, nil if no node or block was ever in it.
+func (v View) RackOf(id model.RackID) *Rack {
+	if i, ok := v.c.nodes.tree.Lookup(id); ok && i < len(v.c.nodes.racks) {
+		return v.c.nodes.racks[i]
+	}
+	return nil
+}
+
+// Nodes returns every node in the order of their ids.
+func (v View) Nodes() []*Node { return v.c.nodes.sorted }
+
+// Node returns a node, nil if there is none of that id.
+func (v View) Node(id model.NodeID) *Node { return v.c.nodes.byID[id] }
+
+// Job returns a job, live or lately ended, nil if there is none of that id.
+func (v View) Job(id model.AppID) *Job { return v.c.jobs.byID[id] }
+
+// Jobs returns the live jobs by submit time, then id.
+func (v View) Jobs() []*Job { return v.c.jobs.live }
+
+// Users returns the users with live jobs in fair order: least usage over weight
+// first, then earliest job, then name (algorithms.md 2.5.2).
+func (v View) Users() []*User { return v.c.jobs.users.fair }
+
+// FirstSubmit returns the submit time of the first job ever seen: the origin of
+// ShuffleWatcher's starvation windows (algorithms.md 2.1.5).
+func (v View) FirstSubmit() model.Time { return v.c.jobs.firstSubmit }
+
+// Saturation returns NetSat's settings.
+func (v View) Saturation() shuffle.SaturationParams { return v.c.cfg.Saturation }
+
+// InitialRatio returns the shuffle/input ratio of a job nothing is known of.
+func (v View) InitialRatio() float64 { return v.c.cfg.InitialRatio }
+
+// Fits reports whether a task of a stage fits into free resources under the
+// cluster's resource calculator.
+func (v View) Fits(s *Stage, free model.Resource) bool {
+	return s.Capability.Fits(free, v.c.cfg.CountVCores)
+}
+
+// Locality returns the best locality level a pending task of the stage would
+// have on the node, false if the stage has no pending task.
+func (v View) Locality(s *Stage, n *Node) (model.Locality, bool) { return s.locality(n) }
+
+// TaskLocality returns the locality level one task of the stage would have on a
+// node; false unless the task is pending and its preferred hosts are known.
+func (v View) TaskLocality(s *Stage, index int, n *Node) (model.Locality, bool) {
+	if index < 0 || index >= len(s.tasks) || s.tasks[index].state != model.TaskPending {
+		return model.OffSwitch, false
+	}
+	level := model.OffSwitch
+	for _, host := range s.tasks[index].preferred {
+		if host == n.Host {
+			return model.NodeLocal, true
+		}
+		if r, ok := v.c.nodes.tree.RackOf(host); ok && r == n.Rack.Index {
+			level = model.RackLocal
+		}
+	}
+	return level, true
+}
+
+// Age returns how old a source's last good poll is at now; ok is false before
+// there was one. A decision on state older than its limit is not to be made.
+func (v View) Age(src model.Source, now model.Time) (age model.Duration, ok bool) {
+	s := v.c.sources[src]
+	if s == nil || s.lastOK == 0 {
+		return 0, false
+	}
+	return max(now.Sub(s.lastOK), 0), true
+}
