@@ -556,3 +556,16 @@ func FuzzNameNodeInfo(f *testing.F) {
 		_, _ = decodeSafeMode(body)
 	})
 }
+
+// TestErrorsSayWhatTheyAre: what a caller got wrong is told apart from what
+// HDFS refuses, by the standard library's errors.
+func TestErrorsSayWhatTheyAre(t *testing.T) {
+	t.Parallel()
+	for err, want := range map[error]error{
+		&NotFoundError{}: fs.ErrNotExist, &PermissionError{}: fs.ErrPermission, &PathError{}: fs.ErrInvalid, &NotFileError{}: fs.ErrInvalid,
+	} {
+		if !errors.Is(err, want) {
+			t.Errorf("%T is not %v", err, want)
+		}
+	}
+}

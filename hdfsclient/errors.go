@@ -59,6 +59,9 @@ type NotFileError struct {
 // Error implements error.
 func (e *NotFileError) Error() string { return e.Path + ": is a directory, not a file" }
 
+// Unwrap implements errors' unwrapping.
+func (e *NotFileError) Unwrap() error { return fs.ErrInvalid }
+
 // PathError is returned for a path that cannot be asked for at all: relative,
 // on another file system, or a pattern that does not parse.
 type PathError struct {
@@ -68,6 +71,9 @@ type PathError struct {
 
 // Error implements error.
 func (e *PathError) Error() string { return fmt.Sprintf("path %q: %s", e.Path, e.Reason) }
+
+// Unwrap implements errors' unwrapping.
+func (e *PathError) Unwrap() error { return fs.ErrInvalid }
 
 // classify turns an answer of the NameNode about path into the package's
 // errors. Anything else keeps its type and gains the path.
