@@ -107,9 +107,8 @@ file, Hadoop's XML files, default.`,
 func checkConfig(flags *configFlags) (checkedConfig, error) {
 	loaded, err := flags.load()
 	if err != nil {
-		var problems configs.Problems
 		r := checkedConfig{}
-		if errors.As(err, &problems) {
+		if problems, ok := errors.AsType[configs.Problems](err); ok {
 			for _, p := range problems {
 				r.Problems = append(r.Problems, p.Error())
 			}

@@ -24,7 +24,7 @@ import (
 // Hadoop 3.4 of three racks running wordcount and terasort.
 //
 //go:embed demo/recording.jsonl.zst
-var demoRecording []byte //nolint:gochecknoglobals // go:embed needs a variable
+var demoRecording []byte
 
 func newDemo() *cobra.Command {
 	var once bool

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"slices"
 	"os"
 
 	"github.com/hashicorp/go-hclog"
@@ -74,7 +75,7 @@ func (h slogHandler) Handle(_ context.Context, r slog.Record) error {
 
 func (h slogHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
 	for _, a := range attrs {
-		h.attrs = append(h.attrs[:len(h.attrs):len(h.attrs)], a.Key, a.Value.String())
+		h.attrs = append(slices.Clip(h.attrs), a.Key, a.Value.String())
 	}
 	return h
 }

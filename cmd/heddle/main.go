@@ -34,7 +34,7 @@ type usageError struct{ error }
 
 // execute runs one command line and returns its exit code.
 func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	root := newRoot()
+	root := newRoot() //nolint:contextcheck // commands get theirs from cobra
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)

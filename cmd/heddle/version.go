@@ -12,7 +12,7 @@ import (
 )
 
 // version is set by the build (-ldflags "-X main.version=…").
-var version = "dev" //nolint:gochecknoglobals // the linker can only set a variable
+var version = "dev"
 
 // buildInfo is what `heddle version` prints.
 type buildInfo struct {
