@@ -4,8 +4,8 @@ import (
 	"context"
 	"io"
 	"log/slog"
-	"slices"
 	"os"
+	"slices"
 
 	"github.com/hashicorp/go-hclog"
 
