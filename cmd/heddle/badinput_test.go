@@ -27,7 +27,7 @@ type picture struct {
 }
 
 func (r *running) picture() (p picture, err error) {
-	w, err := r.preference(fakehadoop.TeraSort, "reduce")
+	w, err := r.preference("reduce")
 	if err != nil {
 		return p, err
 	}
@@ -69,11 +69,20 @@ func (r *running) settledPicture() (p picture) {
 	return p
 }
 
-// polled returns an error until polls of a source have ended in a result.
-func (r *running) polled(source model.Source, result model.PollResult) error {
-	series := fmt.Sprintf(`heddle_polls_total{result=%q,source=%q}`, result, source)
-	if n, err := r.metric(series); err != nil || n == 0 {
-		return fmt.Errorf("%s is %v, error %v", series, n, err)
+// polls returns how many polls of a source have ended in a result.
+func (r *running) polls(source model.Source, result model.PollResult) (float64, error) {
+	return r.metric(fmt.Sprintf(`heddle_polls_total{result=%q,source=%q}`, result, source))
+}
+
+// failed returns an error until more polls than before have ended in a result,
+// and the source is down.
+func (r *running) failed(source model.Source, result model.PollResult, before float64) error {
+	n, err := r.polls(source, result)
+	if err == nil && n <= before {
+		err = fmt.Errorf("%v polls of %s ended %s", n, source, result)
+	}
+	if err != nil {
+		return err
 	}
 	return r.shows(`heddle_source_up{source="`+string(source)+`"}`, 0)
 }
@@ -91,9 +100,68 @@ func (r *running) loggedOnce(text string) {
 	}
 }
 
-// TestResourceManagerFaults breaks the ResourceManager in every way under a
-// running service. While it is broken, what was known is told until it is too
-// old, and nothing from then on; afterwards all is as before. Each is said once.
+// broken is one way to break what a daemon answers to some requests.
+type broken struct {
+	name   string
+	path   string           // expression for path and query
+	fault  fakehadoop.Fault // nil refuses connections
+	result model.PollResult
+}
+
+func (b *broken) breaks(d *fakehadoop.Daemon) {
+	if b.fault == nil {
+		d.Stop()
+		return
+	}
+	d.Break(b.path, b.fault)
+}
+
+func (b *broken) mend(d *fakehadoop.Daemon) {
+	if b.fault == nil {
+		d.Restart()
+	}
+	d.Mend()
+}
+
+// resourceManagerFault breaks the ResourceManager under a running service.
+// While it is broken, what was known is told until it is too old, and nothing
+// from then on; afterwards all is as before. Each is said once.
+func resourceManagerFault(t *testing.T, site *fakehadoop.Site, r *running, b broken) {
+	t.Helper()
+	good := r.settledPicture()
+	r.log.forget()
+	before, err := r.polls(model.SourceRM, b.result)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.breaks(site.RM)
+	eventually(t, "the failure shows", func() error { return r.failed(model.SourceRM, b.result, before) })
+	r.pictured(good)
+	if err := r.ready(); err != nil {
+		t.Errorf("not ready although the state is fresh enough: %v", err)
+	}
+
+	r.advance(31 * time.Second)
+	status, body, err := r.get("/v1/applications/" + fakehadoop.TeraSort + "/preferences?stage=reduce")
+	if status != http.StatusServiceUnavailable || !strings.Contains(body, "stale") {
+		t.Errorf("a preference of old state: %d %s %v", status, body, err)
+	}
+	if err := r.ready(); err == nil {
+		t.Error("ready on old state")
+	}
+	r.loggedOnce("no decisions: the ResourceManager's state is too old")
+
+	b.mend(site.RM)
+	eventually(t, "ready again", r.ready)
+	r.pictured(good)
+	if err := r.shows(`heddle_source_up{source="rm"}`, 1); err != nil {
+		t.Error(err)
+	}
+	r.loggedOnce("resource manager poll failed")
+	r.loggedOnce("resource manager answers again")
+	r.loggedOnce("decisions are made again")
+}
+
 func TestResourceManagerFaults(t *testing.T) {
 	t.Parallel()
 	var sent atomic.Int64
@@ -101,122 +169,87 @@ func TestResourceManagerFaults(t *testing.T) {
 		t.Error("a redirect to a host that is not configured was followed")
 	}))
 	t.Cleanup(stranger.Close)
+	site := fakehadoop.Start(t)
+	site.At(66 * time.Second)
+	r := start(t, fastConfig(site))
 	const nodes, apps, all = `^/ws/v1/cluster/nodes`, `^/ws/v1/cluster/apps\?`, ``
-	tests := map[string]struct {
-		path   string
-		fault  fakehadoop.Fault // nil refuses connections
-		result model.PollResult
-	}{
-		"connection refused":           {all, nil, model.PollUnreachable},
-		"connections break":            {all, fakehadoop.Drop(), model.PollUnreachable},
-		"no answer in time":            {all, fakehadoop.Hang(), model.PollUnreachable},
-		"status 500":                   {all, fakehadoop.Status(500, "java.lang.NullPointerException"), model.PollError},
-		"status 401":                   {all, fakehadoop.Status(401, "Authentication required"), model.PollDenied},
-		"nodes with status 403":        {nodes, fakehadoop.Status(403, "no"), model.PollDenied},
-		"no active one, with Refresh":  {all, fakehadoop.NoActiveRM(), model.PollStandby},
-		"no active one, as a text":     {all, fakehadoop.StandbyRMText(), model.PollStandby},
-		"redirect to a stranger":       {all, fakehadoop.Redirect(stranger.URL), model.PollInvalid},
-		"login page":                   {all, fakehadoop.LoginPage(), model.PollInvalid},
-		"nodes of a wrong type":        {nodes, fakehadoop.Type("text/html"), model.PollInvalid},
-		"nodes cut off":                {nodes, fakehadoop.CutOff(), model.PollInvalid},
-		"half of the nodes":            {nodes, fakehadoop.Half(), model.PollInvalid},
-		"nodes of 300 MB":              {nodes, fakehadoop.Large(huge, func(n int64) { sent.Store(n) }), model.PollInvalid},
-		"nodes without their list":     {nodes, fakehadoop.Edit(func(string) string { return `{"RemoteException":{}}` }), model.PollInvalid},
-		"nodes that are another thing": {nodes, fakehadoop.Edit(func(string) string { return `{"nodes":{"node":[{"rack":"/rack1"}]}}` }), model.PollInvalid},
-		"applications cut off":         {apps, fakehadoop.CutOff(), model.PollInvalid},
-		"half of the applications":     {apps, fakehadoop.Half(), model.PollInvalid},
-		"applications of 300 MB":       {apps, fakehadoop.Large(huge, func(n int64) { sent.Store(n) }), model.PollInvalid},
-		"applications of a wrong type": {apps, fakehadoop.Type("application/xml"), model.PollInvalid},
-		"applications without a list":  {apps, fakehadoop.Edit(func(string) string { return `{"RemoteException":{}}` }), model.PollInvalid},
+	for _, b := range []broken{
+		{"connection refused", all, nil, model.PollUnreachable},
+		{"connections break", all, fakehadoop.Drop(), model.PollUnreachable},
+		{"status 500", all, fakehadoop.Status(http.StatusInternalServerError, "java.lang.NullPointerException"), model.PollError},
+		{"status 401", all, fakehadoop.Status(http.StatusUnauthorized, "Authentication required"), model.PollDenied},
+		{"nodes with status 403", nodes, fakehadoop.Status(http.StatusForbidden, "no"), model.PollDenied},
+		{"no active one, with Refresh", all, fakehadoop.NoActiveRM(), model.PollStandby},
+		{"no active one, as a text", all, fakehadoop.StandbyRMText(), model.PollStandby},
+		{"redirect to a stranger", all, fakehadoop.Redirect(stranger.URL), model.PollInvalid},
+		{"login page", all, fakehadoop.LoginPage(), model.PollInvalid},
+		{"nodes of a wrong type", nodes, fakehadoop.Type("text/html"), model.PollInvalid},
+		{"nodes cut off", nodes, fakehadoop.CutOff(), model.PollInvalid},
+		{"half of the nodes", nodes, fakehadoop.Half(), model.PollInvalid},
+		{"nodes of 300 MB", nodes, fakehadoop.Large(huge, func(n int64) { sent.Store(n) }), model.PollInvalid},
+		{"an error in place of nodes", nodes, fakehadoop.Edit(func(string) string { return `{"RemoteException":{}}` }), model.PollInvalid},
+		{"nodes without ids", nodes, fakehadoop.Edit(func(string) string { return `{"nodes":{"node":[{"rack":"/rack1"}]}}` }), model.PollInvalid},
+		{"applications cut off", apps, fakehadoop.CutOff(), model.PollInvalid},
+		{"half of the applications", apps, fakehadoop.Half(), model.PollInvalid},
+		{"applications of 300 MB", apps, fakehadoop.Large(huge, func(n int64) { sent.Store(n) }), model.PollInvalid},
+		{"applications of a wrong type", apps, fakehadoop.Type("application/xml"), model.PollInvalid},
+		{"an error in place of applications", apps, fakehadoop.Edit(func(string) string { return `{"RemoteException":{}}` }), model.PollInvalid},
+	} {
+		sent.Store(0)
+		t.Log(b.name)
+		resourceManagerFault(t, site, r, b)
+		if n := sent.Load(); n >= huge {
+			t.Errorf("%s: %d bytes of one answer were read", b.name, n)
+		}
 	}
-	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			site := fakehadoop.Start(t)
-			site.At(66 * time.Second)
-			r := start(t, fastConfig(site, "timeout: 5s", "timeout: 2s"))
-			good := r.settledPicture()
+}
 
-			if tt.fault == nil {
-				site.RM.Stop()
-			} else {
-				site.RM.Break(tt.path, tt.fault)
-			}
-			eventually(t, "the failure shows", func() error { return r.polled(model.SourceRM, tt.result) })
-			r.pictured(good)
-			if err := r.ready(); err != nil {
-				t.Errorf("not ready although the state is fresh enough: %v", err)
-			}
-
-			r.advance(31 * time.Second)
-			status, body, err := r.get("/v1/applications/" + fakehadoop.TeraSort + "/preferences?stage=reduce")
-			if status != http.StatusServiceUnavailable || !strings.Contains(body, "stale") {
-				t.Errorf("a preference of old state: %d %s %v", status, body, err)
-			}
-			if err := r.ready(); err == nil {
-				t.Error("ready on old state")
-			}
-			r.loggedOnce("no decisions: the ResourceManager's state is too old")
-
-			if tt.fault == nil {
-				site.RM.Restart()
-			}
-			site.RM.Mend()
-			eventually(t, "ready again", r.ready)
-			r.pictured(good)
-			if err := r.shows(`heddle_source_up{source="rm"}`, 1); err != nil {
-				t.Error(err)
-			}
-			r.loggedOnce("resource manager poll failed")
-			r.loggedOnce("resource manager answers again")
-			r.loggedOnce("decisions are made again")
-			if n := sent.Load(); n >= huge {
-				t.Errorf("%d bytes of one answer were read", n)
-			}
-		})
-	}
+// TestNothingAnswersInTime lets the ResourceManager and its proxy hang.
+func TestNothingAnswersInTime(t *testing.T) {
+	t.Parallel()
+	site := fakehadoop.Start(t)
+	site.At(66 * time.Second)
+	r := start(t, fastConfig(site, "timeout: 20s", "timeout: 2s"))
+	resourceManagerFault(t, site, r, broken{path: "", fault: fakehadoop.Hang(), result: model.PollUnreachable})
 }
 
 // TestApplicationMasterFaults breaks what comes through the web proxy. The
 // ResourceManager's part goes on, and what the maps wrote stays known.
 func TestApplicationMasterFaults(t *testing.T) {
 	t.Parallel()
-	const proxy, tasks = `^/proxy/`, `/tasks$|/tasks\?`
-	tests := map[string]struct {
-		path   string
-		fault  fakehadoop.Fault
-		result model.PollResult
-	}{
-		"connections break":       {proxy, fakehadoop.Drop(), model.PollUnreachable},
-		"no answer in time":       {proxy, fakehadoop.Hang(), model.PollUnreachable},
-		"status 500":              {proxy, fakehadoop.Status(500, "proxy"), model.PollError},
-		"page of a wrong type":    {proxy, fakehadoop.LoginPage(), model.PollInvalid},
-		"tasks cut off":           {tasks, fakehadoop.CutOff(), model.PollInvalid},
-		"half of the tasks":       {tasks, fakehadoop.Half(), model.PollInvalid},
-		"tasks of 300 MB":         {tasks, fakehadoop.Large(huge, func(int64) {}), model.PollInvalid},
-		"tasks of another job":    {tasks, fakehadoop.Replace("795215638925_00", "795215638925_10"), model.PollInvalid},
-		"jobs cut off":            {`/jobs/job_\d+_\d+$|/jobs/job_\d+_\d+\?`, fakehadoop.CutOff(), model.PollInvalid},
-		"jobs that are not these": {`/jobs/job_\d+_\d+$|/jobs/job_\d+_\d+\?`, fakehadoop.Replace("795215638925_00", "795215638925_10"), model.PollInvalid},
-	}
-	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			site := fakehadoop.Start(t)
-			site.At(66 * time.Second)
-			r := start(t, fastConfig(site, "timeout: 5s", "timeout: 2s"))
-			good := r.settledPicture()
-			site.RM.Break(tt.path, tt.fault)
-			eventually(t, "the failure shows", func() error { return r.polled(model.SourceMapReduce, tt.result) })
-			r.pictured(good)
-			if err := r.shows(`heddle_source_up{source="rm"}`, 1); err != nil {
-				t.Error(err)
-			}
-			site.RM.Mend()
-			eventually(t, "it works again", func() error { return r.shows(`heddle_source_up{source="mapreduce"}`, 1) })
-			r.pictured(good)
-			r.loggedOnce("source fails, trying on")
-			r.loggedOnce("source works again")
-		})
+	site := fakehadoop.Start(t)
+	site.At(66 * time.Second)
+	r := start(t, fastConfig(site))
+	good := r.settledPicture()
+	const proxy, tasks, job = `^/proxy/`, `/tasks$|/tasks\?`, `/jobs/job_\d+_\d+$|/jobs/job_\d+_\d+\?`
+	for _, b := range []broken{
+		{"connections break", proxy, fakehadoop.Drop(), model.PollUnreachable},
+		{"status 500", proxy, fakehadoop.Status(http.StatusInternalServerError, "proxy"), model.PollError},
+		{"login page", proxy, fakehadoop.LoginPage(), model.PollInvalid},
+		{"tasks cut off", tasks, fakehadoop.CutOff(), model.PollInvalid},
+		{"half of the tasks", tasks, fakehadoop.Half(), model.PollInvalid},
+		{"tasks of 300 MB", tasks, fakehadoop.Large(huge, func(int64) {}), model.PollInvalid},
+		{"tasks of another job", tasks, fakehadoop.Replace("795215638925_00", "795215638925_10"), model.PollInvalid},
+		{"jobs cut off", job, fakehadoop.CutOff(), model.PollInvalid},
+		{"other jobs", job, fakehadoop.Replace("795215638925_00", "795215638925_10"), model.PollInvalid},
+	} {
+		t.Log(b.name)
+		r.log.forget()
+		before, err := r.polls(model.SourceMapReduce, b.result)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.breaks(site.RM)
+		eventually(t, "the failure shows", func() error { return r.failed(model.SourceMapReduce, b.result, before) })
+		r.pictured(good)
+		if err := r.shows(`heddle_source_up{source="rm"}`, 1); err != nil {
+			t.Error(err)
+		}
+		b.mend(site.RM)
+		eventually(t, "it works again", func() error { return r.shows(`heddle_source_up{source="mapreduce"}`, 1) })
+		r.pictured(good)
+		r.loggedOnce("source fails, trying on")
+		r.loggedOnce("source works again")
 	}
 }
 
@@ -271,48 +304,36 @@ func TestHistoryFaults(t *testing.T) {
 func TestNameNodeFaults(t *testing.T) {
 	t.Parallel()
 	const all, blocks, nodes = ``, `GETFILEBLOCKLOCATIONS`, `NameNodeInfo`
-	tests := map[string]struct {
-		path   string
-		fault  fakehadoop.Fault
-		result model.PollResult
-	}{
-		"refused":                {all, nil, model.PollUnreachable},
-		"standby":                {`/webhdfs/`, fakehadoop.StandbyNameNode(), model.PollStandby},
-		"login page":             {all, fakehadoop.LoginPage(), model.PollInvalid},
-		"status 403":             {`/webhdfs/`, fakehadoop.Status(403, "no"), model.PollDenied},
-		"blocks cut off":         {blocks, fakehadoop.CutOff(), model.PollInvalid},
-		"half of the blocks":     {blocks, fakehadoop.Half(), model.PollInvalid},
-		"blocks of 300 MB":       {blocks, fakehadoop.Large(huge, func(int64) {}), model.PollInvalid},
-		"data nodes cut off":     {nodes, fakehadoop.CutOff(), model.PollInvalid},
-		"half of the data nodes": {nodes, fakehadoop.Half(), model.PollInvalid},
-		"a wrong type":           {`LISTSTATUS`, fakehadoop.Type("text/plain"), model.PollInvalid},
-	}
-	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
+	for _, b := range []broken{
+		{"refused", all, nil, model.PollUnreachable},
+		{"standby", `/webhdfs/`, fakehadoop.StandbyNameNode(), model.PollStandby},
+		{"login page", all, fakehadoop.LoginPage(), model.PollInvalid},
+		{"status 403", `/webhdfs/`, fakehadoop.Status(http.StatusForbidden, "no"), model.PollDenied},
+		{"blocks cut off", blocks, fakehadoop.CutOff(), model.PollInvalid},
+		{"half of the blocks", blocks, fakehadoop.Half(), model.PollInvalid},
+		{"blocks of 300 MB", blocks, fakehadoop.Large(huge, func(int64) {}), model.PollInvalid},
+		{"data nodes cut off", nodes, fakehadoop.CutOff(), model.PollInvalid},
+		{"half of the data nodes", nodes, fakehadoop.Half(), model.PollInvalid},
+		{"a wrong type", `LISTSTATUS`, fakehadoop.Type("text/plain"), model.PollInvalid},
+	} {
+		t.Run(b.name, func(t *testing.T) {
 			t.Parallel()
 			site := fakehadoop.Start(t)
 			site.At(45 * time.Second)
-			if tt.fault == nil {
-				site.NameNode.Stop()
-			} else {
-				site.NameNode.Break(tt.path, tt.fault)
-			}
+			b.breaks(site.NameNode)
 			r := start(t, fastConfig(site))
 			eventually(t, "ready", r.ready)
-			eventually(t, "the failure shows", func() error { return r.polled(model.SourceHDFS, tt.result) })
-			if tt.path != nodes {
+			eventually(t, "the failure shows", func() error { return r.failed(model.SourceHDFS, b.result, 0) })
+			if b.path != nodes {
 				eventually(t, "a preference without input", func() error {
-					w, err := r.preference(fakehadoop.TeraSort, "map")
+					w, err := r.preference("map")
 					if err == nil && (w.Reason != "no_input" || len(w.Racks) > 0) {
 						err = fmt.Errorf("%+v", w)
 					}
 					return err
 				})
 			}
-			if tt.fault == nil {
-				site.NameNode.Restart()
-			}
-			site.NameNode.Mend()
+			b.mend(site.NameNode)
 			eventually(t, "the input is known", func() error {
 				if a := r.app(fakehadoop.TeraSort); !a.Input.Known {
 					return fmt.Errorf("%+v", a.Input)
@@ -320,7 +341,7 @@ func TestNameNodeFaults(t *testing.T) {
 				return errors.Join(r.shows(`heddle_source_up{source="hdfs"}`, 1), cmpError(teraSortInput(), r.app(fakehadoop.TeraSort).Input.ByRack))
 			})
 			eventually(t, "a preference by input", func() error {
-				if w, err := r.preference(fakehadoop.TeraSort, "map"); err != nil || w.Reason != "input_racks" {
+				if w, err := r.preference("map"); err != nil || w.Reason != "input_racks" {
 					return fmt.Errorf("%+v, error %w", w, err)
 				}
 				return nil

@@ -361,7 +361,7 @@ func TestObserveModePlan(t *testing.T) {
 	if code != exitFailed || out != "" || !strings.Contains(errs, "observe") {
 		t.Errorf("exit %d\n%s%s", code, out, errs)
 	}
-	if r.policy() != "" || r.service.cfg.Load().Config.Mode != configs.ModeObserve {
+	if r.policy() != "" || r.cfg.Load().Config.Mode != configs.ModeObserve {
 		t.Errorf("policy %q", r.policy())
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -20,12 +21,12 @@ import (
 )
 
 // oneRack is a policy that wants every reduce on /r1, or panics.
-type oneRack struct{ panics *bool }
+type oneRack struct{ panics *atomic.Bool }
 
 func (oneRack) Place(*policy.Input) []model.Placement { return nil }
 
 func (p oneRack) Plan(in *policy.Input) []model.Plan {
-	if *p.panics {
+	if p.panics.Load() {
 		panic("index out of range")
 	}
 	var plans []model.Plan
@@ -53,7 +54,7 @@ type bench struct {
 	*loop
 	kept
 	log    *buffer
-	panics bool
+	panics atomic.Bool
 	stop   context.CancelFunc
 	ended  chan error
 }
@@ -120,13 +121,13 @@ func TestLoopDecidesAndPublishes(t *testing.T) {
 		b.send(poll())
 		time.Sleep(1500 * time.Millisecond)
 		s := b.Snapshot()
+		b.end(t)
 		if s == nil || len(s.Apps) != 1 || len(s.Apps[0].Plans) != 1 || s.Apps[0].Plans[0].Racks[0].Rack != "/r1" {
 			t.Fatalf("snapshot %+v", s)
 		}
 		if len(b.decisions) != 1 || b.rounds != 1 || len(b.observations) != 5 {
 			t.Errorf("%d decisions, %d rounds, %d observations", len(b.decisions), b.rounds, len(b.observations))
 		}
-		b.end(t)
 	})
 }
 
@@ -239,12 +240,12 @@ func TestLoopSurvivesAPolicy(t *testing.T) {
 		if a, err := (advisor{b.loop}).Advise(t.Context(), ask); err != nil || len(a.Plans) != 1 || a.Policy != "one-rack" {
 			t.Errorf("advice %+v, error %v", a, err)
 		}
-		b.panics = true
+		b.panics.Store(true)
 		feed(5)
 		if a, err := (advisor{b.loop}).Advise(t.Context(), ask); err == nil {
 			t.Errorf("advice of a policy that panics: %+v", a)
 		}
-		b.panics = false
+		b.panics.Store(false)
 		feed(2)
 		s := b.Snapshot()
 		if s.At < modelTime(time.Now()).Add(-2*model.Second) || len(s.Apps) != 1 || len(s.Apps[0].Plans) != 1 {
@@ -314,13 +315,13 @@ func TestLoopObserves(t *testing.T) {
 		b.run(t)
 		b.send(poll())
 		time.Sleep(3 * time.Second)
-		if s := b.Snapshot(); len(s.Apps) != 1 || len(s.Apps[0].Plans) != 0 || b.rounds != 0 {
-			t.Errorf("%d rounds, %+v", b.rounds, s.Apps)
-		}
 		if _, err := (advisor{b.loop}).Advise(t.Context(), api.Request{}); !errors.Is(err, api.ErrNoPolicy) {
 			t.Errorf("advice without a policy: %v", err)
 		}
 		b.end(t)
+		if s := b.Snapshot(); len(s.Apps) != 1 || len(s.Apps[0].Plans) != 0 || b.rounds != 0 {
+			t.Errorf("%d rounds, %+v", b.rounds, s.Apps)
+		}
 	})
 }
 

@@ -26,9 +26,14 @@ import (
 )
 
 // asHeddle makes the test binary be heddle, for tests of the process itself.
-const asHeddle = "HEDDLE_TEST_AS_HEDDLE"
+const asHeddle = "TEST_BINARY_IS_HEDDLE"
 
 func TestMain(m *testing.M) {
+	for _, env := range os.Environ() { // what is a setting here is none of a test's
+		if name, _, _ := strings.Cut(env, "="); strings.HasPrefix(name, configs.EnvPrefix) || strings.HasPrefix(name, "HADOOP_") || name == "YARN_CONF_DIR" {
+			_ = os.Unsetenv(name)
+		}
+	}
 	if os.Getenv(asHeddle) != "" {
 		main()
 	}
@@ -37,8 +42,9 @@ func TestMain(m *testing.M) {
 
 // buffer is a log that is read while it is written.
 type buffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
+	mu   sync.Mutex
+	b    bytes.Buffer
+	mark int // lines looks at what comes after it
 }
 
 func (b *buffer) Write(p []byte) (int, error) {
@@ -53,10 +59,20 @@ func (b *buffer) String() string {
 	return b.b.String()
 }
 
+// forget lets lines look only at what is logged from now on.
+func (b *buffer) forget() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.mark = b.b.Len()
+}
+
 // lines returns the log's lines that hold a text.
 func (b *buffer) lines(text string) []string {
+	b.mu.Lock()
+	whole := b.b.String()[b.mark:]
+	b.mu.Unlock()
 	var found []string
-	for line := range strings.Lines(b.String()) {
+	for line := range strings.Lines(whole) {
 		if strings.Contains(line, text) {
 			found = append(found, strings.TrimSpace(line))
 		}
@@ -65,9 +81,9 @@ func (b *buffer) lines(text string) []string {
 }
 
 // eventually calls ok every so often until it returns nil.
-func eventually(t testing.TB, what string, ok func() error) {
-	t.Helper()
-	deadline := time.NewTimer(30 * time.Second)
+func eventually(tb testing.TB, what string, ok func() error) {
+	tb.Helper()
+	deadline := time.NewTimer(time.Minute)
 	defer deadline.Stop()
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
@@ -79,7 +95,7 @@ func eventually(t testing.TB, what string, ok func() error) {
 		select {
 		case <-tick.C:
 		case <-deadline.C:
-			t.Fatalf("%s: %v", what, err)
+			tb.Fatalf("%s: %v", what, err)
 		}
 	}
 }
@@ -89,10 +105,10 @@ func eventually(t testing.TB, what string, ok func() error) {
 const fast = `
 mode: advise
 uplinks: {capacity: 100Mbps}
-resource_manager: {urls: ["%s"], poll_interval: 100ms, requests_per_second: 10000, bytes_per_second: 100GB/s, timeout: 5s}
-mapreduce: {history_server: "%s", poll_interval: 100ms, requests_per_second: 10000, bytes_per_second: 100GB/s, timeout: 5s}
-hdfs: {name_nodes: ["%s"], interval: 1s, requests_per_second: 10000, bytes_per_second: 100GB/s, timeout: 5s}
-state: {publish_interval: 10ms}
+resource_manager: {urls: ["%s"], poll_interval: 100ms, requests_per_second: 10000, bytes_per_second: 100GB/s, max_answer: 4MiB, timeout: 20s}
+mapreduce: {history_server: "%s", poll_interval: 300ms, requests_per_second: 10000, bytes_per_second: 100GB/s, timeout: 20s}
+hdfs: {name_nodes: ["%s"], interval: 1s, requests_per_second: 10000, bytes_per_second: 100GB/s, timeout: 20s}
+state: {publish_interval: 20ms}
 web: {listen_address: "127.0.0.1:0"}
 `
 
@@ -103,20 +119,20 @@ func fastConfig(site *fakehadoop.Site, replace ...string) string {
 	return strings.NewReplacer(replace...).Replace(text)
 }
 
-func load(t testing.TB, yaml string) *configs.Loaded {
-	t.Helper()
-	loaded, err := configs.Load(configs.Options{File: writeFile(t, "heddle.yml", yaml), KnownPolicy: knownPolicy})
+func load(tb testing.TB, yaml string) *configs.Loaded {
+	tb.Helper()
+	loaded, err := configs.Load(configs.Options{File: writeFile(tb, "heddle.yml", yaml), KnownPolicy: knownPolicy})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return loaded
 }
 
-func writeFile(t testing.TB, name, text string) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), name)
+func writeFile(tb testing.TB, name, text string) string {
+	tb.Helper()
+	path := filepath.Join(tb.TempDir(), name)
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return path
 }
@@ -129,44 +145,52 @@ type running struct {
 	log  *buffer
 	skew atomic.Int64 // of the service's clock, ns
 	web  *http.Client
+	stop func() // may be called again
 }
 
 // start runs a service with a configuration until the test ends; it must then
 // have stopped without an error.
-func start(t testing.TB, yaml string) *running {
-	t.Helper()
-	r := &running{t: t, log: &buffer{}, web: &http.Client{Transport: &http.Transport{}, Timeout: 20 * time.Second}}
+func start(tb testing.TB, yaml string) *running {
+	tb.Helper()
+	return startWith(tb, load(tb, yaml), noRecorder{})
+}
+
+func startWith(tb testing.TB, loaded *configs.Loaded, rec recorder) *running {
+	tb.Helper()
+	r := &running{t: tb, log: &buffer{}, web: &http.Client{Transport: &http.Transport{}, Timeout: 20 * time.Second}}
 	log := hclog.New(&hclog.LoggerOptions{Name: "heddle", Output: r.log, Level: hclog.Info, DisableTime: true})
 	var err error
 	r.service, err = newService(serviceOptions{
-		loaded: load(t, yaml), log: log, now: func() time.Time { return time.Now().Add(time.Duration(r.skew.Load())) },
+		loaded: loaded, log: log, now: func() time.Time { return time.Now().Add(time.Duration(r.skew.Load())) },
 	})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	l, err := r.listen(t.Context())
+	r.loop.recorder = rec
+	l, err := r.listen(tb.Context())
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	r.url = "http://" + l.Addr().String()
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- r.run(ctx, l) }()
-	t.Cleanup(func() {
+	r.stop = sync.OnceFunc(func() {
 		cancel()
 		r.web.CloseIdleConnections()
 		select {
 		case err := <-ended:
 			if err != nil {
-				t.Errorf("the service ended with %v", err)
+				tb.Errorf("the service ended with %v", err)
 			}
 		case <-time.After(30 * time.Second):
-			t.Error("the service did not stop")
+			tb.Error("the service did not stop")
 		}
-		if t.Failed() {
-			t.Logf("log of the service:\n%s", r.log)
+		if tb.Failed() {
+			tb.Logf("log of the service:\n%s", r.log)
 		}
 	})
+	tb.Cleanup(r.stop)
 	return r
 }
 

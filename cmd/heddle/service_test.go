@@ -47,8 +47,10 @@ func (w wish) counts() map[model.RackID]int {
 	return out
 }
 
-func (r *running) preference(app, stage string) (w wish, err error) {
-	return w, r.read("/v1/applications/"+app+"/preferences?stage="+stage, &w)
+// preference returns where tasks of TeraSort should go.
+func (r *running) preference(stage string) (w wish, err error) {
+	err = r.read("/v1/applications/"+fakehadoop.TeraSort+"/preferences?stage="+stage, &w)
+	return w, err
 }
 
 // settled waits until all that 66 s of the recording have of TeraSort is known:
@@ -117,7 +119,7 @@ func TestWholeRecording(t *testing.T) {
 	})
 	site.At(45 * time.Second)
 	eventually(t, "a preference for maps by where the input is", func() error {
-		w, err := r.preference(fakehadoop.TeraSort, "map")
+		w, err := r.preference("map")
 		if err == nil && (w.Reason != "input_racks" || len(w.Racks) == 0 || slices.ContainsFunc(w.Racks, func(x rackWish) bool { return x.Bytes != teraSortInput()[x.Rack] })) {
 			err = fmt.Errorf("%+v", w)
 		}
@@ -127,7 +129,7 @@ func TestWholeRecording(t *testing.T) {
 	site.At(66 * time.Second)
 	r.settled()
 	eventually(t, "a preference for reduces by map output", func() error {
-		w, err := r.preference(fakehadoop.TeraSort, "reduce")
+		w, err := r.preference("reduce")
 		// 6 reduces by 28.4, 41.6 and 30.0 % of the map output: 1.7, 2.5 and 1.8.
 		if diff := cmp.Diff(map[model.RackID]int{"/rack1": 2, "/rack2": 2, "/rack3": 2}, w.counts()); err == nil && (diff != "" || w.Reason != "map_output") {
 			err = fmt.Errorf("%+v (-want +got):\n%s", w, diff)

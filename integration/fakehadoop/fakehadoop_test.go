@@ -193,7 +193,9 @@ func TestFaults(t *testing.T) {
 		fault Fault
 		want  func(*http.Response, string, error) bool
 	}{
-		"status": {Status(503, "busy"), func(r *http.Response, b string, _ error) bool { return r.StatusCode == 503 && b == "busy" }},
+		"status": {Status(http.StatusServiceUnavailable, "busy"), func(r *http.Response, b string, _ error) bool {
+			return r.StatusCode == http.StatusServiceUnavailable && b == "busy"
+		}},
 		"cut off": {CutOff(), func(_ *http.Response, b string, err error) bool {
 			return errors.Is(err, io.ErrUnexpectedEOF) && len(b) == len(whole)/2
 		}},
@@ -203,21 +205,21 @@ func TestFaults(t *testing.T) {
 			return r.Header.Get("Content-Type") == "text/html" && b == whole
 		}},
 		"login": {LoginPage(), func(r *http.Response, _ string, _ error) bool {
-			return r.StatusCode == 200 && r.Header.Get("Content-Type") == "text/html"
+			return r.StatusCode == http.StatusOK && r.Header.Get("Content-Type") == "text/html"
 		}},
 		"drop":  {Drop(), func(r *http.Response, _ string, err error) bool { return r == nil && err != nil }},
 		"delay": {Delay(time.Millisecond), func(_ *http.Response, b string, _ error) bool { return b == whole }},
 		"redirect": {Redirect("http://elsewhere/"), func(r *http.Response, _ string, _ error) bool {
-			return r.StatusCode == 307 && r.Header.Get("Location") == "http://elsewhere/"
+			return r.StatusCode == http.StatusTemporaryRedirect && r.Header.Get("Location") == "http://elsewhere/"
 		}},
 		"no active": {NoActiveRM(), func(r *http.Response, _ string, _ error) bool {
-			return r.StatusCode == 307 && r.Header.Get("Location") == ""
+			return r.StatusCode == http.StatusTemporaryRedirect && r.Header.Get("Location") == ""
 		}},
 		"text": {StandbyRMText(), func(r *http.Response, b string, _ error) bool {
-			return r.StatusCode == 200 && strings.Contains(b, "no active RM")
+			return r.StatusCode == http.StatusOK && strings.Contains(b, "no active RM")
 		}},
 		"standby": {StandbyNameNode(), func(r *http.Response, b string, _ error) bool {
-			return r.StatusCode == 403 && strings.Contains(b, "StandbyException")
+			return r.StatusCode == http.StatusForbidden && strings.Contains(b, "StandbyException")
 		}},
 		"large": {Large(1<<20, func(n int64) { sent <- n }), func(_ *http.Response, b string, _ error) bool {
 			return len(b) >= 1<<20 && <-sent == int64(len(b)) && strings.HasPrefix(b, whole[:len(whole)-1])

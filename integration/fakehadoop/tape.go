@@ -38,7 +38,7 @@ type inputFile struct {
 }
 
 // load reads the tape, once for all tests of a process.
-var load = sync.OnceValues(func() (*tape, error) {
+var load = sync.OnceValues(func() (*tape, error) { //nolint:gochecknoglobals // it is read-only and large
 	t := &tape{answers: map[string][]moment{}, history: map[string]string{}, conf: map[string]string{}, files: map[string]string{}}
 	for _, read := range []func() error{t.readSequence, t.readHistory, t.readConf, t.readFiles} {
 		if err := read(); err != nil {
