@@ -25,7 +25,9 @@ func (e *Engine) Plan(now model.Time) ([]model.Decision, error) {
 		p := &plans[i]
 		old := e.in.View.Job(p.App).PlanOf(p.Stage)
 		if old != nil && sameTargets(old, p) {
-			e.cluster.Attach(p)
+			if !samePlan(old, p) {
+				e.cluster.Attach(p)
+			}
 			continue
 		}
 		changed = append(changed, model.Decision{At: e.in.View.Now(), Policy: e.opts.Name, Plan: p})
@@ -39,6 +41,12 @@ func sameTargets(a, b *model.Plan) bool {
 	return a.Hold == b.Hold && a.Reason == b.Reason && slices.EqualFunc(a.Racks, b.Racks, func(x, y model.RackTarget) bool {
 		return x.Rack == y.Rack && x.Count == y.Count
 	})
+}
+
+// samePlan reports whether two plans with the same targets are the same in all
+// else: then what was published of the job is still right.
+func samePlan(a, b *model.Plan) bool {
+	return a.Rank == b.Rank && a.Until == b.Until && slices.Equal(a.Racks, b.Racks) && slices.Equal(a.Costs, b.Costs)
 }
 
 // PlanJobs returns verified plans with their costs for some jobs, recording
