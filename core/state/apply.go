@@ -72,5 +72,6 @@ func (c *Cluster) advanceClock(at model.Time) {
 	case c.now.Sub(at) > clockJump:
 		c.now = at
 		c.counts.ClockJumps++
+		c.sources.setBack(at)
 	}
 }

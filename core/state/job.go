@@ -209,9 +209,10 @@ func (j *Job) setCounters(f model.CountersFact) {
 	j.refreshOutput()
 }
 
-// setRatio recomputes the shuffle/input ratio from the job's own counters.
+// setRatio recomputes the shuffle/input ratio from the job's own counters, both
+// of one moment: what attempts have reported since is left out.
 func (j *Job) setRatio() {
-	in, out := j.told.counters.MapInput, j.Output.Total
+	in, out := j.told.counters.MapInput, j.told.counters.MapOutput
 	if j.Map.Completed == 0 || in <= 0 || out < 0 {
 		return
 	}

@@ -113,6 +113,7 @@ func (x *jobIndex) end(j *Job) {
 	}
 	j.Allocated, j.Containers = model.Resource{}, 0
 	j.told.live = [stageCount]stageRows{}
+	j.relaunch()
 	j.moved.rateOut, j.moved.rateIn = nil, nil
 	j.view = nil
 	x.ended = append(x.ended, j)

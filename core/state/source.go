@@ -63,3 +63,11 @@ func (x sourceIndex) views() []SourceView {
 	}
 	return out
 }
+
+// setBack keeps good polls from lying ahead of a clock that was set back: they
+// age from there on.
+func (x sourceIndex) setBack(now model.Time) {
+	for _, s := range x { // order-free: each on its own
+		s.lastOK = min(s.lastOK, now)
+	}
+}
