@@ -69,7 +69,7 @@ func newService(o serviceOptions) (*service, error) {
 	}
 	if s.sources = o.sources; s.sources == nil {
 		full := func(limit string) { s.loop.notes.QueueFull(limit) }
-		s.sources, err = buildSources(wiring{cfg: cfg, snapshot: s.loop.Snapshot, full: full, log: o.log, now: o.now})
+		s.sources, err = buildSources(wiring{cfg: cfg, hadoop: o.loaded.Hadoop, snapshot: s.loop.Snapshot, full: full, log: o.log, now: o.now})
 		if err != nil {
 			return nil, err
 		}

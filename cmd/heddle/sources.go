@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -43,6 +44,7 @@ func (s *sources) names() []model.Source {
 // wiring is what every adapter is built from.
 type wiring struct {
 	cfg      *configs.Config
+	hadoop   *configs.Hadoop // nil without Hadoop's own configuration
 	snapshot func() *state.Snapshot
 	full     func(limit string)
 	log      hclog.Logger
@@ -208,7 +210,7 @@ func (w *wiring) hdfs(out *sources) error {
 		opts.Kerberos = login
 	}
 	client, err := hdfsclient.New(hdfsclient.Config{
-		NameNodes: c.NameNodes, User: c.User, Walk: string(c.Walk), RPCAddresses: c.RPCAddresses, RPCPrincipal: c.ServicePrincipal,
+		NameNodes: c.NameNodes, Authorities: authorities(c, w.hadoop), User: c.User, Walk: string(c.Walk), RPCAddresses: c.RPCAddresses, RPCPrincipal: c.ServicePrincipal,
 		Timeout: c.Timeout.Std(), MaxFiles: c.MaxFiles, MaxBlocks: c.MaxBlocks, CacheBlocks: c.CacheBlocks, CacheAge: c.CacheAge.Std(),
 		DataNodeInterval: c.Interval.Std(), Interval: min(c.Interval.Std(), lookForPaths),
 	}, opts)
@@ -218,6 +220,36 @@ func (w *wiring) hdfs(out *sources) error {
 	out.blocks = client
 	out.list = append(out.list, source{[]model.Source{model.SourceHDFS}, hdfsclient.NewPoller(client, w.inputPaths).Run})
 	return nil
+}
+
+// authorities are the names by which paths of jobs mean the NameNodes that are
+// read: hdfs://other/x is not looked up here. Without RPC addresses nothing is
+// known of them, and every authority is taken for this one.
+func authorities(c *configs.HDFSConfig, hadoop *configs.Hadoop) []string {
+	if len(c.RPCAddresses) == 0 {
+		return nil
+	}
+	var names []string
+	for _, addr := range c.RPCAddresses {
+		host, _, _ := strings.Cut(addr, ":")
+		names = append(names, addr, host)
+	}
+	for _, at := range c.NameNodes {
+		if u, err := url.Parse(at); err == nil {
+			names = append(names, u.Host) // webhdfs://
+		}
+	}
+	switch {
+	case c.Nameservice != "":
+		names = append(names, c.Nameservice)
+	case hadoop != nil: // the one of fs.defaultFS is read
+		if p, ok, err := hadoop.Lookup("fs.defaultFS"); err == nil && ok {
+			if u, err := url.Parse(p.Value); err == nil {
+				names = append(names, u.Host)
+			}
+		}
+	}
+	return names
 }
 
 func (w *wiring) uplink(out *sources) error {
