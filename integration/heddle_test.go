@@ -4,6 +4,7 @@ package integration
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"math"
@@ -151,6 +152,7 @@ func TestHeddleFollowsTerasort(t *testing.T) {
 		t.Errorf("map output by rack (-JobHistory +heddle):\n%s", diff)
 	}
 	checkReducePlan(t, c, seen, output, reduces)
+	checkPlacements(t, c, s, output, reduces)
 	checkSpread(t, coarse, job, attempts, output)
 	checkUplinks(t, s, before, after)
 }
@@ -187,6 +189,40 @@ func checkReducePlan(t *testing.T, c *hadoop.Cluster, a *state.AppView, output m
 		return
 	}
 	t.Error("heddle has no plan for the job's reduces")
+}
+
+// checkPlacements asks where the reduces of a job with just this map output
+// should run: the answer is the closed form of the counters, to the task.
+func checkPlacements(t *testing.T, c *hadoop.Cluster, s *service, output map[model.RackID]model.Bytes, reduces int) {
+	t.Helper()
+	racks, weights, total := c.Racks(), make([]float64, len(c.Racks())), model.Bytes(0)
+	for i, r := range racks {
+		weights[i] = float64(output[model.RackID(r)])
+		total += output[model.RackID(r)]
+	}
+	question, err := json.Marshal(map[string]any{
+		"asks":             []any{map[string]any{"stage": "reduce", "count": reduces, "capability": model.Resource{MemoryMiB: 512, VCores: 1}}},
+		"map_output_bytes": output, "map_input_bytes": total,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var answer struct {
+		Placements []struct{ Racks []model.RackTarget }
+	}
+	if err := s.post(within(t, time.Minute), "/v1/placements", question, &answer); err != nil {
+		t.Fatal(err)
+	}
+	if len(answer.Placements) != 1 {
+		t.Fatalf("%d placements", len(answer.Placements))
+	}
+	got := make([]int, len(racks))
+	for _, r := range answer.Placements[0].Racks {
+		got[slices.Index(racks, string(r.Rack))] = r.Count
+	}
+	if diff := cmp.Diff(shuffle.Apportion(weights, reduces), got); diff != "" {
+		t.Errorf("reduces by rack (-closed form of the counters +heddle):\n%s", diff)
+	}
 }
 
 // checkSpread measures how far off map output by rack is when it is spread over

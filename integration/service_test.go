@@ -167,6 +167,25 @@ func (s *service) get(ctx context.Context, path string, v any) error {
 	return nil
 }
 
+// post asks with a JSON body, and wants status 200.
+func (s *service) post(ctx context.Context, path string, body []byte, v any) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url+path, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	answer, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("POST %s: %d: %s: %w", path, resp.StatusCode, answer, err)
+	}
+	return json.Unmarshal(answer, v)
+}
+
 // app is an application as heddle sees it.
 func (s *service) app(ctx context.Context, job string) (*state.AppView, error) {
 	var answer struct{ Application state.AppView }
