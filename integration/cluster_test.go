@@ -441,13 +441,13 @@ func TestFairScheduler(t *testing.T) {
 		t.Errorf("the job ended as %+v, want SUCCEEDED in root.batch", app.App)
 	}
 	eventually(t, time.Minute, "heddle sees the same", func(ctx context.Context) error {
-		var seen struct{ Cluster state.ClusterView }
+		var seen state.ClusterView
 		if err := s.get(ctx, "/v1/cluster", &seen); err != nil {
 			return err
 		}
 		a, err := s.app(ctx, job)
-		if err == nil && (seen.Cluster.Scheduler != "fairScheduler" || len(seen.Cluster.Queues) != 2 || a.Queue != "root.batch" || a.State != model.AppFinished) {
-			err = fmt.Errorf("cluster %+v, application %+v", seen.Cluster, a.App)
+		if err == nil && (seen.Scheduler != "fairScheduler" || len(seen.Queues) != 2 || a.Queue != "root.batch" || a.State != model.AppFinished) {
+			err = fmt.Errorf("cluster %+v, application %+v", seen, a.App)
 		}
 		return err
 	})
