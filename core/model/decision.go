@@ -16,6 +16,9 @@ const (
 	ReasonAnyReduce          Reason = "any_reduce"           // a reduce, whatever its job [9]
 	ReasonWindow             Reason = "starvation_window"    // an older submission window goes first
 	ReasonFairShare          Reason = "fair_share"           // the schedulable furthest below its share
+	ReasonFIFO               Reason = "fifo"                 // the first job in line
+	ReasonQueueCapacity      Reason = "queue_capacity"       // the queue that uses least of its capacity, and its first job
+	ReasonDominantShare      Reason = "dominant_share"       // the user with the least dominant share
 	ReasonDelayNodeLocal     Reason = "delay_node_local"     // delay scheduling: a node-local task
 	ReasonDelayRackLocal     Reason = "delay_rack_local"     // delay scheduling: waited for a node, took the rack
 	ReasonDelayExpired       Reason = "delay_expired"        // delay scheduling: waited long enough for any node
@@ -26,6 +29,20 @@ const (
 	ReasonNoInput            Reason = "no_input"             // the job's input is not known or empty: every rack will do
 	ReasonHoldWhileSaturated Reason = "hold_while_saturated" // reduces wait while the uplinks are saturated
 	ReasonRankOnly           Reason = "rank_only"            // the policy orders jobs and prefers no rack
+	ReasonFewestRacks        Reason = "fewest_racks"         // executors go to the fewest racks that have room: nothing is known of their input
+	ReasonShuffleQualified   Reason = "shuffle_qualified"    // NAS: a node-local map whose output the node's traffic threshold has room for
+	ReasonMapWaited          Reason = "map_waited"           // NAS: the user was passed over for long enough: a map the threshold has room for, local or not
+	ReasonOverThreshold      Reason = "over_threshold"       // NAS: the user was passed over for long enough and has no map the threshold has room for
+	ReasonBelowReduceNum     Reason = "below_reduce_num"     // NAS: the rack has fewer of the job's reduces than of its map output
+	ReasonReduceNumReached   Reason = "reduce_num_reached"   // NAS: the rack has its share of the job's reduces, and no job still wants it
+	ReasonReduceWaited       Reason = "reduce_waited"        // NAS: a medium or heavy reduce on a congested rack, after waiting for a light one
+	ReasonLeastRemaining     Reason = "least_remaining"      // the job with the least work left (MaxSRPT, SplitSRPT)
+	ReasonFeedsNetwork       Reason = "feeds_network"        // NUM: the job whose map output keeps the network busy
+	ReasonShuffleOrder       Reason = "shuffle_order"        // NUM: a reduce of the job that is first in the shuffle queue
+	ReasonHoldForMaps        Reason = "hold_for_maps"        // reduces wait until so many maps are complete that the shuffle fits into the rest
+	ReasonMostInput          Reason = "most_input"           // Dawn: maps go to the rack with most of the input
+	ReasonMostIntermediate   Reason = "most_intermediate"    // Dawn: reduces go to the rack with most of the map output
+	ReasonDependents         Reason = "dependents"           // Dawn: reduces go where the jobs that read their output have least to fetch
 	ReasonOffers             Reason = "offers"               // counted from virtual offers of every free container
 )
 
@@ -33,9 +50,14 @@ const (
 func Reasons() []Reason {
 	return []Reason{
 		ReasonPreferredMapRack, ReasonLocalMap, ReasonAnyMap, ReasonLightReduce, ReasonPreferredReduce,
-		ReasonHeavyReduce, ReasonAnyReduce, ReasonWindow, ReasonFairShare, ReasonDelayNodeLocal, ReasonDelayRackLocal,
+		ReasonHeavyReduce, ReasonAnyReduce, ReasonWindow, ReasonFairShare,
+		ReasonFIFO, ReasonQueueCapacity, ReasonDominantShare, ReasonDelayNodeLocal, ReasonDelayRackLocal,
 		ReasonDelayExpired, ReasonMapOutput, ReasonTentative, ReasonInputRacks, ReasonUnpredicted, ReasonNoInput,
-		ReasonHoldWhileSaturated, ReasonRankOnly, ReasonOffers,
+		ReasonHoldWhileSaturated, ReasonRankOnly, ReasonFewestRacks, ReasonShuffleQualified,
+		ReasonMapWaited, ReasonOverThreshold, ReasonBelowReduceNum, ReasonReduceNumReached, ReasonReduceWaited,
+		ReasonHoldForMaps,
+		ReasonLeastRemaining, ReasonFeedsNetwork, ReasonShuffleOrder,
+		ReasonMostInput, ReasonMostIntermediate, ReasonDependents, ReasonOffers,
 	}
 }
 

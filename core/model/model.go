@@ -223,6 +223,7 @@ type App struct {
 	Allocated  Resource `json:"allocated"`            // zero when the ResourceManager has no live attempt
 	Containers int      `json:"containers,omitempty"` // running containers, the ApplicationMaster's included
 	AMNode     NodeID   `json:"am_node,omitempty"`
+	Tags       string   `json:"tags,omitempty"` // application tags, separated by commas, as YARN prints them
 }
 
 // AskRow is one row of an application's outstanding ask table: absolute, per
@@ -234,6 +235,7 @@ type AskRow struct {
 	Capability    Resource `json:"capability"`
 	Count         int      `json:"count"`
 	RelaxLocality bool     `json:"relax_locality"`
+	Stage         Stage    `json:"stage,omitempty"` // where the source knows it; else StageOfPriority says
 }
 
 // AnyName is the resource name of the row that admits every node.

@@ -15,11 +15,12 @@ const (
 	SourceHistory   Source = "history"   // JobHistory server
 	SourceHDFS      Source = "hdfs"      // NameNode
 	SourceUplink    Source = "uplink"    // shuffle-jmx or prometheus
+	SourceRelay     Source = "relay"     // the allocate calls that pass heddle's relay
 )
 
 // Sources lists every source in a fixed order.
 func Sources() []Source {
-	return []Source{SourceRM, SourceMapReduce, SourceHistory, SourceHDFS, SourceUplink}
+	return []Source{SourceRM, SourceMapReduce, SourceHistory, SourceHDFS, SourceUplink, SourceRelay}
 }
 
 // Observation is one normalised fact on its way into the cluster state. It is
@@ -74,7 +75,9 @@ type AppsFact struct {
 	Apps []App `json:"apps"`
 }
 
-// AsksFact is the whole outstanding ask table of one application.
+// AsksFact is the whole outstanding ask table of one application: from the
+// ResourceManager what that holds, from the relay what the application itself
+// asked, before any row was rewritten.
 type AsksFact struct {
 	App  AppID    `json:"app"`
 	Rows []AskRow `json:"rows"`
@@ -108,6 +111,8 @@ type JobConfFact struct {
 	Output      string   `json:"output,omitempty"`      // mapreduce.output.fileoutputformat.outputdir
 	Slowstart   float64  `json:"slowstart"`             // mapreduce.job.reduce.slowstart.completedmaps
 	Replication int      `json:"replication,omitempty"` // dfs.replication as the job sees it: copies of its output
+	// Workflow is the chain of jobs it belongs to, nil if it says none.
+	Workflow *Workflow `json:"workflow,omitempty"`
 }
 
 // TasksFact updates some tasks of one job; tasks not listed are unchanged.
@@ -277,7 +282,9 @@ func factDecoders() map[string]func([]byte) (Fact, error) {
 		"blocks":     decodeFact[BlocksFact],
 		"data_nodes": decodeFact[DataNodesFact],
 		"uplink":     decodeFact[UplinkFact],
+		"graph":      decodeFact[GraphFact],
 		"poll":       decodeFact[PollFact],
+		"history":    decodeFact[HistoryFact],
 	}
 }
 
