@@ -19,6 +19,7 @@ func (c *Cluster) Apply(o model.Observation) {
 		}
 	case model.NodesFact:
 		c.nodes.applyNodes(f)
+		c.jobs.users.resize(c.nodes.capacity.Total)
 	case model.AppsFact:
 		c.jobs.applyApps(f, c.now)
 	case model.DataNodesFact:
@@ -26,17 +27,20 @@ func (c *Cluster) Apply(o model.Observation) {
 		c.hdfs.applyDataNodes(f, &c.nodes)
 	case model.BlocksFact:
 		c.hdfs.applyBlocks(f, &c.nodes, c.jobs.live)
+		c.jobs.readersChanged(f.Path)
 	case model.UplinkFact:
 		c.nodes.applyUplink(o.At, f)
+	case model.HistoryFact:
+		_ = c.history.Recall(f.Jobs) // whoever read them has refused what is out of range
 	default:
-		c.applyJobFact(f)
+		c.applyJobFact(o)
 	}
 }
 
-func (c *Cluster) applyJobFact(fact model.Fact) {
-	switch f := fact.(type) {
+func (c *Cluster) applyJobFact(o model.Observation) {
+	switch f := o.Fact.(type) {
 	case model.AsksFact:
-		c.withJob(f.App, func(j *Job) { j.applyAsks(f, &c.nodes) })
+		c.withJob(f.App, func(j *Job) { j.applyAsks(f, o, &c.nodes) })
 	case model.ContainersFact:
 		c.withJob(f.App, func(j *Job) { c.counts.UnknownHosts += j.applyContainers(f, &c.nodes) })
 	case model.JobFact:
@@ -50,7 +54,10 @@ func (c *Cluster) applyJobFact(fact model.Fact) {
 		c.withJob(f.App, func(j *Job) {
 			j.applyConf(f)
 			c.hdfs.joinInput(j)
+			c.jobs.depends.link(j, c.jobs.changes.add)
 		})
+	case model.GraphFact:
+		c.withJob(f.App, func(j *Job) { j.applyGraph(f, &c.nodes) })
 	case model.TasksFact:
 		c.withJob(f.App, func(j *Job) { c.counts.UntrackedTasks += j.applyTasks(f, &c.nodes, c.cfg.MaxTasks) })
 	case model.CountersFact:
@@ -62,6 +69,9 @@ func (c *Cluster) withJob(id model.AppID, apply func(*Job)) {
 	if j := c.jobs.byID[id]; j != nil {
 		j.view = nil
 		apply(j)
+		c.jobs.follow(j)
+		c.jobs.remember(j, c.now)
+		c.jobs.changes.add(j)
 	}
 }
 

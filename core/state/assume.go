@@ -2,60 +2,37 @@ package state
 
 import "heddle/core/model"
 
-// assumption is what one Assume changed.
-type assumption struct {
-	job      *Job
-	stage    *Stage
-	node     *Node
-	locality model.Locality
-	task     model.Resource
-}
-
-// Mark is a point the assumptions can be rolled back to.
-type Mark int
-
-// Mark returns the current point. Assumptions nest.
-func (c *Cluster) Mark() Mark { return Mark(len(c.undo)) }
-
 // Assume supposes that a placement was carried out: the node is fuller, the
 // user has more, the stage asks for one task less. It is how the engine offers
 // every free container to a policy in turn. The placement must have been
-// verified; Apply must not be called before Rollback.
-func (c *Cluster) Assume(p model.Placement) {
+// verified; Apply must not be called before it is withdrawn.
+func (c *Cluster) Assume(p model.Placement) { c.shift(p, +1) }
+
+// Withdraw takes an assumed placement back. Placements may be withdrawn in any
+// order; without any the cluster is exactly what it was.
+func (c *Cluster) Withdraw(p model.Placement) { c.shift(p, -1) }
+
+// shift makes (+1) or unmakes (-1) the changes of a placement.
+func (c *Cluster) shift(p model.Placement, sign int) {
 	j, n := c.jobs.byID[p.App], c.nodes.byID[p.Node]
-	s := j.Map
-	if p.Stage == model.StageReduce {
-		s = j.Reduce
-	}
-	a := assumption{job: j, stage: s, node: n, locality: p.Locality, task: s.Capability}
-	c.undo = append(c.undo, a)
-	a.shift(&c.jobs.users, +1)
-}
-
-// Rollback undoes every assumption made since the mark, newest first.
-func (c *Cluster) Rollback(m Mark) {
-	for len(c.undo) > int(m) {
-		last := len(c.undo) - 1
-		c.undo[last].shift(&c.jobs.users, -1)
-		c.undo = c.undo[:last]
-	}
-}
-
-// shift makes (+1) or unmakes (-1) the change.
-func (a *assumption) shift(users *userIndex, sign int) {
-	rack := a.node.Rack.Index
-	a.node.Free = a.node.Free.Sub(a.task.Times(int64(sign)))
-	a.job.Owner.Usage = a.job.Owner.Usage.Add(a.task.Times(int64(sign)))
-	users.move(a.job.Owner)
-	s := a.stage
+	s, rack := j.Stage(p.Stage), n.Rack.Index
+	task := s.Capability.Times(int64(sign))
+	n.Free = n.Free.Sub(task)
+	c.jobs.users.use(j, s, sign)
+	c.jobs.root.use(j, task)
+	c.jobs.changes.add(j)
 	s.Pending -= sign
 	s.Running += sign
 	s.launched = grown(s.launched, rack)
 	s.launched[rack] += sign
-	if a.locality == model.NodeLocal {
-		s.onHost[a.node.Host] -= sign // may pass zero and come back: Rollback is exact
+	if s.Kind == model.StageMap {
+		s.hosts.change(n.Host, func(r *hostRun) { r.assumed += sign })
+		c.jobs.running.follow(j)
 	}
-	if a.locality != model.OffSwitch {
+	if p.Locality == model.NodeLocal {
+		s.onHost[n.Host] -= sign // may pass zero and come back: Withdraw is exact
+	}
+	if p.Locality != model.OffSwitch {
 		s.inRack = grown(s.inRack, rack)
 		s.inRack[rack] -= sign
 	}

@@ -3,7 +3,7 @@
 // immutable Snapshots for everyone else.
 //
 // A Cluster belongs to one goroutine. Indexes (pending tasks by host and rack,
-// jobs by class and user, users in fair order, launched reduces and map output
+// jobs by class, user and queue, users in fair order, launched reduces and map output
 // per rack) are kept as observations arrive, so that a decision never scans.
 package state
 
@@ -24,7 +24,7 @@ type Config struct {
 	FinishedJobs int            // ended jobs kept for their last facts and for readers
 	Decisions    int            // decisions kept in the log
 	InitialRatio float64        // shuffle/input ratio of a job nothing is known of (ShuffleWatcher §3.1: 1.0)
-	CountVCores  bool           // fit tasks by vcores too (DominantResourceCalculator)
+	CountVCores  bool           // CapacityScheduler fits tasks by vcores too (DominantResourceCalculator)
 	Weights      map[model.UserID]float64
 	TaskDefault  model.Resource // size of a task until an ask shows it
 	// Table is the site's own table of racks by host name; hosts whose rack
@@ -62,9 +62,9 @@ type Cluster struct {
 	traffic traffic
 	sources sourceIndex
 	log     decisionLog
+	history *shuffle.History // of recurring jobs
 
-	undo []assumption
-	seq  uint64 // of published snapshots
+	seq uint64 // of published snapshots
 }
 
 // Counts are totals of what heddle had to work around; each is exported.
@@ -90,16 +90,22 @@ func New(cfg Config) *Cluster {
 		log:     decisionLog{max: cfg.Decisions},
 		counts:  Counts{RejectedByRule: map[model.Rule]int64{}, DecidedByReason: map[model.Reason]int64{}},
 	}
+	c.history = shuffle.NewHistory(shuffle.DefaultHistory)
 	c.nodes, c.jobs = newNodeIndex(&c.cfg, &c.counts), newJobIndex(&c.cfg)
+	c.jobs.history = c.history
 	return c
 }
+
+// History returns what the runs of recurring jobs were measured at. It is the
+// cluster's: others read it in the same goroutine, and keep a clone at most.
+func (c *Cluster) History() *shuffle.History { return c.history }
 
 // SetSaturation changes NetSat's settings from the next sample on.
 func (c *Cluster) SetSaturation(p shuffle.SaturationParams) { c.cfg.Saturation = p }
 
 // View returns the read-only face of the cluster. It stays valid, and follows
 // the cluster, as long as the cluster is used by the same goroutine.
-func (c *Cluster) View() View { return View{c} }
+func (c *Cluster) View() View { return View{c, relations{&c.jobs}} }
 
 // Suppose adds an application made of facts, lets use look at it through the
 // View, and takes it out again: the question "what if this job were here". The
@@ -108,6 +114,7 @@ func (c *Cluster) Suppose(app model.App, facts []model.Fact, use func(*Job)) {
 	counts, inputs := c.counts, c.hdfs.inputs
 	c.hdfs.inputs = maps.Clone(inputs)
 	j, takeOut := c.jobs.suppose(app, c.now)
+	c.jobs.history = nil // what is supposed of the job is no run of it
 	for _, f := range facts {
 		switch f := f.(type) {
 		case model.BlocksFact:
@@ -115,10 +122,10 @@ func (c *Cluster) Suppose(app model.App, facts []model.Fact, use func(*Job)) {
 		case model.CountersFact: // no traffic: nothing has moved
 			j.setCounters(f)
 		default:
-			c.applyJobFact(f)
+			c.applyJobFact(model.Observation{Source: model.SourceRM, At: c.now, Fact: f})
 		}
 	}
 	use(j)
 	takeOut()
-	c.counts, c.hdfs.inputs = counts, inputs
+	c.counts, c.hdfs.inputs, c.jobs.history = counts, inputs, c.history
 }

@@ -37,7 +37,8 @@ func (c *Cluster) Record(decisions []model.Decision) []model.Decision {
 			continue
 		}
 		if j := c.jobs.byID[d.Plan.App]; j != nil {
-			j.setPlan(d.Plan)
+			j.view = nil
+			j.plans.set(d.Plan)
 			j.expect(d, c.nodes.tree)
 		}
 	}
@@ -71,6 +72,7 @@ func (j *Job) expect(d *model.Decision, tree *topology.Tree) {
 // costs are newer, but it is no decision of its own.
 func (c *Cluster) Attach(p *model.Plan) {
 	if j := c.jobs.byID[p.App]; j != nil {
-		j.setPlan(p)
+		j.view = nil
+		j.plans.set(p)
 	}
 }

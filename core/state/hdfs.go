@@ -8,7 +8,7 @@ import (
 
 // Input is what is known of a job's input: its blocks and where they lie.
 type Input struct {
-	Known     bool // the blocks of every input path have been read
+	Known     bool // the blocks of every input path have been read; else those there are come from the asks for maps
 	Truncated bool // a limit was met: the blocks are a sample
 	Bytes     model.Bytes
 	Blocks    []InputBlock
@@ -86,6 +86,13 @@ func (in *Input) add(b InputBlock) {
 // joinInput puts a job's input together from its paths. One path is shared as
 // it is; several are joined.
 func (h *hdfsState) joinInput(j *Job) {
+	h.join(j)
+	if !j.Input.Known && j.told.asks.input != nil {
+		j.Input = j.told.asks.input
+	}
+}
+
+func (h *hdfsState) join(j *Job) {
 	switch len(j.Conf.Inputs) {
 	case 0:
 		j.Input = &Input{}

@@ -1,6 +1,7 @@
 package state_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -137,8 +138,9 @@ func checkIndexes(t *rapid.T, v state.View) {
 	}
 }
 
-// TestRollback: what-if assumptions leave no trace.
-func TestRollback(t *testing.T) {
+// TestWithdraw: what-if assumptions leave no trace, in whatever order they are
+// withdrawn.
+func TestWithdraw(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		f := newFeed(state.DefaultConfig())
@@ -146,8 +148,8 @@ func TestRollback(t *testing.T) {
 			f.later(model.Second).apply(fact)
 		}
 		before := fingerprint(t, f.c)
-		mark := f.c.Mark()
 		v := f.c.View()
+		var assumed []model.Placement
 		for range rapid.IntRange(0, 5).Draw(t, "assumptions") {
 			if len(v.Jobs()) == 0 || len(v.Nodes()) == 0 {
 				break
@@ -155,10 +157,17 @@ func TestRollback(t *testing.T) {
 			j := rapid.SampledFrom(v.Jobs()).Draw(t, "job")
 			n := rapid.SampledFrom(v.Nodes()).Draw(t, "node")
 			if level, ok := v.Locality(j.Map, n); ok {
-				f.c.Assume(model.Placement{App: j.ID, Stage: model.StageMap, Task: model.AnyTask, Node: n.ID, Locality: level})
+				p := model.Placement{App: j.ID, Stage: model.StageMap, Task: model.AnyTask, Node: n.ID, Locality: level}
+				f.c.Assume(p)
+				assumed = append(assumed, p)
+				if !slices.IsSortedFunc(v.Users(), func(a, b *state.User) int { return cmp.Compare(a.Share(), b.Share()) }) {
+					t.Fatal("users are not in fair order")
+				}
 			}
 		}
-		f.c.Rollback(mark)
+		for _, p := range rapid.Permutation(assumed).Draw(t, "order") {
+			f.c.Withdraw(p)
+		}
 		if after := fingerprint(t, f.c); after != before {
 			t.Fatalf("before\n%s\nafter\n%s", before, after)
 		}

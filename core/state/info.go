@@ -45,6 +45,13 @@ func increase(last, now int64) int64 {
 	return now - last
 }
 
+// countsVCores reports whether containers have to fit by vcores too:
+// CapacityScheduler asks its resource calculator (RegularContainerAllocator),
+// FairScheduler looks at every resource (FSAppAttempt.assignContainer).
+func (c *Cluster) countsVCores() bool {
+	return c.cfg.CountVCores || c.info.fact.Scheduler == "fairScheduler"
+}
+
 // view returns what a snapshot says of the ResourceManager itself.
 func (i *clusterInfo) view() ClusterView {
 	f := &i.fact

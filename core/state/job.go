@@ -3,24 +3,28 @@ package state
 import (
 	"math"
 	"slices"
+	"strings"
 
 	"heddle/core/model"
+	"heddle/core/shuffle"
 )
 
-// Job is one application with its map and reduce stages. Applications that are
-// not MapReduce jobs have empty stages.
+// Job is one application with its stages. A MapReduce job has maps and reduces;
+// what other applications ask for is put into a stage by the relay's rules, and
+// into Other (executors, and whatever else) where no rule knows better.
 type Job struct {
 	model.App
-	Owner       *User
-	Map, Reduce *Stage
-	Input       *Input // never nil; shared by jobs that read the same paths
-	Output      MapOutput
-	Ratio       float64 // shuffle bytes over map input bytes; Config.InitialRatio until Predicted
-	Predicted   bool    // Ratio was measured on this job's own maps
-	Heavy       bool    // Ratio is above 1 (ShuffleWatcher §3.1)
-	Slowstart   float64 // of maps done before Hadoop asks for reduces; Hadoop's 0.05 until the configuration is known
-	Conf        JobConf
-	Blacklist   []string // hosts the application refuses
+	Stages
+	Owner     *User
+	Input     *Input // never nil; shared by jobs that read the same paths
+	Output    MapOutput
+	Ratio     float64 // shuffle bytes over map input bytes; Config.InitialRatio until Predicted
+	Predicted bool    // Ratio was measured on this job's own maps
+	Earlier   bool    // Ratio is that of an earlier job of the same user and name
+	Heavy     bool    // Ratio is above 1 (ShuffleWatcher §3.1)
+	Slowstart float64 // of maps done before Hadoop asks for reduces; Hadoop's 0.05 until the configuration is known
+	Conf      JobConf
+	Blacklist []string // hosts the application refuses
 
 	told  told
 	moved moved // bytes already attributed to rack pairs
@@ -28,15 +32,39 @@ type Job struct {
 	view  *AppView // as last published, nil when the job changed since
 }
 
+// Stages are what a job's tasks are put into, none of the three ever nil, and
+// the graph of stages of a job that is no MapReduce job.
+type Stages struct {
+	Map, Reduce, Other *Stage
+	Graph              *shuffle.StageGraph // nil for a job that told none
+	GraphCycle         string              // why the graph it told last is not used, "" without
+}
+
 // told is what sources said last of a job as a whole.
 type told struct {
+	key      shuffle.JobKey // what its runs are remembered by
 	counters model.CountersFact
 	counted  bool // counters has been read
 	live     [stageCount]stageRows
+	asks     toldAsks
 }
 
+// toldAsks is where a job's demand comes from.
+type toldAsks struct {
+	relayed model.Time          // when the relay last told of the job's own asks; 0 never
+	stages  map[int]model.Stage // of priorities, as the relay's rules say; nil without
+	held    []model.AskRow      // as the ResourceManager last showed them
+	heldAt  model.Time
+	known   bool   // the ResourceManager has been asked
+	input   *Input // supposed from the asks for maps, nil without
+}
+
+// relayFresh is how long what the relay told of a job's asks counts for more than
+// the ResourceManager's table, which shows what was made of them.
+const relayFresh = 15 * model.Second
+
 // plans are the newest plans of a job's stages, nil where there is none.
-type plans struct{ mapStage, reduce *model.Plan }
+type plans struct{ mapStage, reduce, other *model.Plan }
 
 // JobConf is what heddle knows of a job's configuration.
 type JobConf struct {
@@ -44,6 +72,7 @@ type JobConf struct {
 	Inputs      []string
 	Output      string
 	Replication int // copies of the output; 0 when not known
+	Workflow    *model.Workflow
 }
 
 // DefaultSlowstart is Hadoop's mapreduce.job.reduce.slowstart.completedmaps.
@@ -69,16 +98,35 @@ func stageIndex(s model.Stage) int {
 // stageRows counts the live containers of one stage by rack.
 type stageRows struct{ byRack []int }
 
-// Stage returns the job's map or reduce stage, nil for any other.
-func (j *Job) Stage(kind model.Stage) *Stage {
+func (r *stageRows) total() int {
+	n := 0
+	for _, k := range r.byRack {
+		n += k
+	}
+	return n
+}
+
+// Stage returns a stage of the job, nil for the ApplicationMaster's.
+func (s Stages) Stage(kind model.Stage) *Stage {
 	switch kind {
 	case model.StageMap:
-		return j.Map
+		return s.Map
 	case model.StageReduce:
-		return j.Reduce
-	case model.StageAM, model.StageOther:
+		return s.Reduce
+	case model.StageOther:
+		return s.Other
+	case model.StageAM:
 	}
 	return nil
+}
+
+// Usage returns what the job has, with what the current what-if assumes.
+func (j *Job) Usage() model.Resource {
+	u := j.Allocated
+	for _, s := range [...]*Stage{j.Map, j.Reduce, j.Other} {
+		u = u.Add(s.Capability.Times(int64(s.assumed)))
+	}
+	return u
 }
 
 // Blacklisted reports whether the application refuses a host.
@@ -95,45 +143,35 @@ func (j *Job) ReducesDue() bool {
 
 // PlanOf returns the newest plan of a job's stage, nil if there is none.
 func (j *Job) PlanOf(stage model.Stage) *model.Plan {
-	if stage == model.StageMap {
+	switch stage {
+	case model.StageMap:
 		return j.plans.mapStage
+	case model.StageReduce:
+		return j.plans.reduce
+	case model.StageOther:
+		return j.plans.other
+	case model.StageAM:
 	}
-	return j.plans.reduce
+	return nil
 }
 
-func (j *Job) setPlan(p *model.Plan) {
-	j.view = nil
-	if p.Stage == model.StageMap {
-		j.plans.mapStage = p
-	} else {
-		j.plans.reduce = p
+func (p *plans) set(plan *model.Plan) {
+	switch plan.Stage {
+	case model.StageMap:
+		p.mapStage = plan
+	case model.StageReduce:
+		p.reduce = plan
+	case model.StageOther:
+		p.other = plan
+	case model.StageAM:
 	}
 }
 
 // adopt takes over what was known of the job's entry before it came back.
 func (j *Job) adopt(old *Job) {
-	j.Map, j.Reduce, j.Input, j.Output = old.Map, old.Reduce, old.Input, old.Output
+	j.Stages, j.Input, j.Output = old.Stages, old.Input, old.Output
 	j.Slowstart, j.Conf, j.told, j.moved = old.Slowstart, old.Conf, old.told, old.moved
 	j.setRatio()
-}
-
-func (j *Job) applyAsks(f model.AsksFact, nodes *nodeIndex) {
-	if j.State.Final() {
-		return
-	}
-	for _, s := range []*Stage{j.Map, j.Reduce} {
-		if s.toldByJob() {
-			continue
-		}
-		s.clearDemand()
-		s.rows = s.Kind == model.StageMap
-	}
-	for i := range f.Rows {
-		row := &f.Rows[i]
-		if s := j.Stage(model.StageOfPriority(row.Priority)); s != nil {
-			s.applyAsk(row, nodes)
-		}
-	}
 }
 
 // applyContainers counts the job's containers by rack. It returns how many of
@@ -143,6 +181,7 @@ func (j *Job) applyContainers(f model.ContainersFact, nodes *nodeIndex) (unknown
 		return 0
 	}
 	j.told.live = [stageCount]stageRows{}
+	j.Map.hosts.silence()
 	for i := range f.Containers {
 		k := &f.Containers[i]
 		n := nodes.byID[k.Node]
@@ -150,18 +189,35 @@ func (j *Job) applyContainers(f model.ContainersFact, nodes *nodeIndex) (unknown
 			unknown++
 			continue
 		}
-		l := &j.told.live[stageIndex(model.StageOfPriority(k.Priority))]
+		stage := j.stageOf(k.Priority)
+		if strings.HasSuffix(k.ID, firstContainer) {
+			stage = model.StageAM
+		}
+		l := &j.told.live[stageIndex(stage)]
 		l.byRack = grown(l.byRack, n.Rack.Index)
 		l.byRack[n.Rack.Index]++
+		if stage == model.StageMap {
+			j.Map.hosts.change(n.Host, func(r *hostRun) { r.live++ })
+		}
 	}
 	j.Blacklist = f.Blacklist
 	j.relaunch()
 	return unknown
 }
 
+// firstContainer ends the id of an attempt's first container, which is the
+// ApplicationMaster's own (ContainerId: the sixth part is a count from 1).
+const firstContainer = "_000001"
+
 func (j *Job) relaunch() {
 	j.Map.relaunch(j.told.live[0].byRack)
 	j.Reduce.relaunch(j.told.live[1].byRack)
+	j.Other.relaunch(j.told.live[3].byRack)
+	for i, s := range []*Stage{j.Map, j.Reduce, nil, j.Other} {
+		if s != nil && s.Total == 0 { // nobody else says
+			s.Running = j.told.live[i].total()
+		}
+	}
 }
 
 // applyProgress takes what the job itself says of its tasks.
@@ -181,7 +237,7 @@ func (j *Job) applyProgress(f model.JobFact) {
 }
 
 func (j *Job) applyConf(f model.JobConfFact) {
-	j.Conf = JobConf{Known: true, Inputs: f.Inputs, Output: f.Output, Replication: f.Replication}
+	j.Conf = JobConf{Known: true, Inputs: f.Inputs, Output: f.Output, Replication: f.Replication, Workflow: f.Workflow}
 	if f.Slowstart >= 0 && f.Slowstart <= 1 {
 		j.Slowstart = f.Slowstart
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"heddle/core/model"
+	"heddle/core/shuffle"
 )
 
 // jobIndex holds the jobs and their users.
@@ -12,12 +13,17 @@ type jobIndex struct {
 	byID        map[model.AppID]*Job
 	live        []*Job // by arrival
 	ended       []*Job // oldest first
-	users       userIndex
+	users       *userIndex
+	root        *Queue
+	running     runningIndex
+	depends     *dependIndex
+	changes     *changeLog
+	history     *shuffle.History // nil while a job is only supposed
 	firstSubmit model.Time
 }
 
 func newJobIndex(cfg *Config) jobIndex {
-	return jobIndex{cfg: cfg, byID: map[model.AppID]*Job{}, users: userIndex{byID: map[model.UserID]*User{}}}
+	return jobIndex{cfg: cfg, byID: map[model.AppID]*Job{}, users: newUserIndex(), root: newQueue(""), running: runningIndex{}, depends: newDependIndex(), changes: &changeLog{}}
 }
 
 func compareJobs(a, b *Job) int { return model.CompareApps(&a.App, &b.App) }
@@ -68,6 +74,8 @@ func (x *jobIndex) add(app model.App, now model.Time) *Job {
 	j.moved.joinedLate = now.Sub(app.Submitted) > staleJob
 	j.Map = newStage(model.StageMap, x.cfg.TaskDefault)
 	j.Reduce = newStage(model.StageReduce, x.cfg.TaskDefault)
+	j.Other = newStage(model.StageOther, x.cfg.TaskDefault)
+	x.learn(j)
 	j.Heavy = j.Ratio > 1
 	x.byID[app.ID] = j
 	x.live = insertJob(x.live, j)
@@ -75,23 +83,64 @@ func (x *jobIndex) add(app model.App, now model.Time) *Job {
 		x.firstSubmit = app.Submitted
 	}
 	x.users.addJob(j, x.cfg.Weights[app.User])
+	x.root.addJob(j)
+	x.changes.add(j)
 	return j
+}
+
+// learn gives a new job the shuffle/input ratio of the runs before it of the
+// same user and normalised name: jobs recur, and ShuffleWatcher wants the ratio
+// at submission, "from the user or an earlier run" (§3.2).
+func (x *jobIndex) learn(j *Job) {
+	j.told.key = shuffle.KeyOf(j.User, j.Name)
+	if past, known := x.history.Expect(j.told.key); known {
+		j.Ratio, j.Earlier = past.Ratio, true
+	}
+}
+
+// remember keeps what a job has been measured at for the runs after it: while it
+// runs what its maps have done so far, and what it has written once it is done.
+func (x *jobIndex) remember(j *Job, now model.Time) {
+	if !j.Predicted {
+		return
+	}
+	k := &j.told.counters
+	r := model.Run{App: j.ID, Submitted: j.Submitted, At: now, Input: k.MapInput, Shuffle: k.MapOutput, Output: model.Unknown}
+	if j.Map.Total > 0 && j.Map.Completed >= j.Map.Total && j.Reduce.Completed >= j.Reduce.Total {
+		r.Output = k.HDFSWritten
+	}
+	x.history.Record(j.told.key, r)
+}
+
+// follow brings the indexes over all jobs up to date with one of them.
+func (x *jobIndex) follow(j *Job) {
+	if !j.State.Final() {
+		x.running.follow(j)
+	}
 }
 
 func (x *jobIndex) update(j *Job, app model.App, now model.Time) {
 	j.view = nil
+	x.changes.add(j)
 	ended := j.State.Final()
 	if app.State.Final() {
 		if !ended {
 			x.end(j)
 		}
+		before := succeeding(j)
 		j.App = app
+		if before != succeeding(j) {
+			x.depends.judge(j, x.changes.add)
+		}
 		return
 	}
 	if ended { // back from the dead: a work-preserving restart listed it late
 		delete(x.byID, j.ID)
 		x.ended = slices.DeleteFunc(x.ended, func(e *Job) bool { return e == j })
-		x.add(app, now).adopt(j)
+		x.depends.unlink(j, x.changes.add)
+		again := x.add(app, now)
+		again.adopt(j)
+		x.depends.link(again, x.changes.add)
 		return
 	}
 	if app.User != j.User || app.Submitted != j.Submitted { // its place in every list changes
@@ -100,6 +149,13 @@ func (x *jobIndex) update(j *Job, app model.App, now model.Time) {
 		return
 	}
 	j.Owner.Usage = j.Owner.Usage.Add(app.Allocated).Sub(j.Allocated)
+	if app.Queue != j.Queue || app.Priority != j.Priority {
+		x.root.removeJob(j)
+		j.App = app
+		x.root.addJob(j)
+		return
+	}
+	x.root.use(j, app.Allocated.Sub(j.Allocated))
 	j.App = app
 }
 
@@ -107,6 +163,8 @@ func (x *jobIndex) update(j *Job, app model.App, now model.Time) {
 // its last facts. Its state stays what it was until a source says better.
 func (x *jobIndex) end(j *Job) {
 	x.users.removeJob(j)
+	x.root.removeJob(j)
+	x.running.drop(j)
 	x.live = removeJob(x.live, j)
 	if !j.State.Final() {
 		j.State = model.AppFinished
@@ -116,9 +174,11 @@ func (x *jobIndex) end(j *Job) {
 	j.relaunch()
 	j.moved.rateOut, j.moved.rateIn = nil, nil
 	j.view = nil
+	x.changes.add(j)
 	x.ended = append(x.ended, j)
 	if over := len(x.ended) - x.cfg.FinishedJobs; over > 0 {
 		for _, old := range x.ended[:over] {
+			x.depends.unlink(old, x.changes.add)
 			delete(x.byID, old.ID)
 		}
 		x.ended = slices.Delete(x.ended, 0, over)
@@ -135,6 +195,7 @@ func (x *jobIndex) suppose(app model.App, now model.Time) (j *Job, takeOut func(
 		x.ended = nil
 		x.end(j)
 		x.ended, x.firstSubmit = ended, first
+		x.depends.unlink(j, x.changes.add)
 		delete(x.byID, j.ID)
 		x.users.sort()
 	}

@@ -53,6 +53,27 @@ type nodeIndex struct {
 	mismatches []RackMismatch
 	changed    bool         // a node changed since views was made
 	views      []model.Node // as last published; never written again
+
+	capacity Capacity
+}
+
+// Capacity is what there is to run anything on.
+type Capacity struct {
+	Total model.Resource // of the running nodes
+	Nodes int            // how many those are
+	Racks uint64         // a fingerprint of which racks there are, and which of them have running nodes
+}
+
+// Runs reports whether a rack has running nodes.
+func (r *Rack) Runs() bool { return r.Total.MemoryMiB > 0 }
+
+// mixed is a bijection that scatters small numbers over all of 64 bits
+// (SplitMix64's finalizer).
+func mixed(n int) uint64 {
+	z := uint64(n) * 0x9e3779b97f4a7c15 //nolint:gosec // any number will do
+	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
+	z = (z ^ z>>27) * 0x94d049bb133111eb
+	return z ^ z>>31
 }
 
 func newNodeIndex(cfg *Config, counts *Counts) nodeIndex {
@@ -139,6 +160,7 @@ func (x *nodeIndex) regroup(listed []model.Node) {
 
 // sumRacks recomputes what depends on the nodes' load.
 func (x *nodeIndex) sumRacks() {
+	x.capacity = Capacity{}
 	for _, r := range x.racks {
 		r.Total, r.Used = model.Resource{}, model.Resource{}
 		for _, n := range r.Nodes {
@@ -146,7 +168,12 @@ func (x *nodeIndex) sumRacks() {
 			if n.State.Usable() {
 				n.Free = n.Node.Free()
 				r.Total, r.Used = r.Total.Add(n.Total), r.Used.Add(n.Used)
+				x.capacity.Nodes++
 			}
+		}
+		x.capacity.Total = x.capacity.Total.Add(r.Total)
+		if r.Runs() {
+			x.capacity.Racks ^= mixed(r.Index + 1)
 		}
 	}
 }

@@ -17,6 +17,10 @@ type MapOutput struct {
 	Version  int           // changes whenever any of this does
 }
 
+// OutputOn returns the map output that lies on a host, as far as attempts
+// reported theirs.
+func (s *Stage) OutputOn(host string) model.Bytes { return s.done.onHost[host] }
+
 // refreshOutput recomputes the job's map output by rack, and its ratio.
 func (j *Job) refreshOutput() {
 	o, done := &j.Output, &j.Map.done

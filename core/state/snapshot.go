@@ -41,6 +41,7 @@ type ClusterView struct {
 	Total      model.Resource       `json:"total"`      // over running nodes
 	Used       model.Resource       `json:"used"`
 	LiveApps   int                  `json:"live_applications"`
+	VCores     bool                 `json:"-"` // containers have to fit by vcores too
 }
 
 // SourceView is the health of one source. Age is to be taken at reading time:
@@ -93,6 +94,9 @@ type AppView struct {
 	MapOutput OutputView                  `json:"map_output"`
 	CrossRack map[TrafficKind]model.Bytes `json:"cross_rack_bytes"`
 	Plans     []*model.Plan               `json:"plans"` // newest per stage
+	// Held are the rows the ResourceManager last showed as outstanding, nil before it was asked; HeldAt is when they came.
+	Held   []model.AskRow `json:"-"`
+	HeldAt model.Time     `json:"-"`
 }
 
 // StageView is one stage.
@@ -150,7 +154,7 @@ func (c *Cluster) Snapshot() *Snapshot {
 		Cluster: c.info.view(), Sources: c.sources.views(), Racks: c.nodes.rackViews(), Nodes: c.nodes.nodeViews(),
 		Traffic: c.traffic.view(c.nodes.tree), Decisions: c.log.list, Counts: c.counts.clone(), Mismatch: c.nodes.mismatches,
 	}
-	s.Cluster.Restarts, s.Cluster.LiveApps = c.counts.Restarts, len(c.jobs.live)
+	s.Cluster.Restarts, s.Cluster.LiveApps, s.Cluster.VCores = c.counts.Restarts, len(c.jobs.live), c.countsVCores()
 	s.racks = make(map[model.RackID]int, len(s.Racks))
 	for i := range s.Racks {
 		r := &s.Racks[i]
@@ -160,7 +164,7 @@ func (c *Cluster) Snapshot() *Snapshot {
 	}
 	s.Apps = make([]*AppView, 0, len(c.jobs.live)+len(c.jobs.ended))
 	for _, j := range c.jobs.live {
-		j.addTo(s.Racks)
+		addJob(s.Racks, j)
 		s.Apps = append(s.Apps, j.publish(c.nodes.tree))
 	}
 	for _, j := range slices.Backward(c.jobs.ended) {
@@ -173,9 +177,9 @@ func (c *Cluster) Snapshot() *Snapshot {
 	return s
 }
 
-// addTo adds a job's pending maps to the racks, and moves its known containers
+// addJob adds a job's pending maps to the racks, and moves its known containers
 // there from "other" to their stage.
-func (j *Job) addTo(racks []RackView) {
+func addJob(racks []RackView, j *Job) {
 	for i, stage := range []model.Stage{model.StageMap, model.StageReduce, model.StageAM} {
 		for r, n := range j.told.live[i].byRack {
 			n = min(n, racks[r].Containers[model.StageOther]) // the two answers are of different moments
@@ -196,7 +200,7 @@ func (j *Job) publish(tree *topology.Tree) *AppView {
 		return j.view
 	}
 	v := &AppView{
-		App: j.App, Map: j.Map.view(tree), Reduce: j.Reduce.view(tree),
+		App: j.App, Map: viewOfStage(j.Map, tree), Reduce: viewOfStage(j.Reduce, tree),
 		Ratio: j.Ratio, Predicted: j.Predicted, Heavy: j.Heavy, Slowstart: j.Slowstart,
 		Input: InputView{
 			Known: j.Input.Known, Truncated: j.Input.Truncated, Paths: j.Conf.Inputs, Bytes: j.Input.Bytes,
@@ -211,7 +215,10 @@ func (j *Job) publish(tree *topology.Tree) *AppView {
 	for k, kind := range TrafficKinds() {
 		v.CrossRack[kind] = model.Bytes(j.moved.cross[k])
 	}
-	for _, p := range []*model.Plan{j.plans.mapStage, j.plans.reduce} {
+	if j.told.asks.known {
+		v.Held, v.HeldAt = append([]model.AskRow{}, j.told.asks.held...), j.told.asks.heldAt
+	}
+	for _, p := range []*model.Plan{j.plans.mapStage, j.plans.reduce, j.plans.other} {
 		if p != nil {
 			v.Plans = append(v.Plans, p)
 		}
@@ -220,7 +227,7 @@ func (j *Job) publish(tree *topology.Tree) *AppView {
 	return v
 }
 
-func (s *Stage) view(tree *topology.Tree) StageView {
+func viewOfStage(s *Stage, tree *topology.Tree) StageView {
 	return StageView{
 		Total: s.Total, Pending: s.Pending, Running: s.Running, Completed: s.Completed,
 		Task: s.Capability, Launched: byRackID(tree, s.launched),

@@ -22,8 +22,10 @@ type Stage struct {
 	runOn    []int          // running tasks, by rack, as the tasks themselves say
 	tasks    []task         // by index
 	done     rackTally      // completed tasks, by rack
+	hosts    hostRuns       // running tasks by host
 	rows     bool           // demand comes from the ask table
 	byTask   bool           // demand comes from tasks with known preferred hosts
+	assumed  int            // tasks the current what-if started
 }
 
 func newStage(kind model.Stage, capability model.Resource) *Stage {
@@ -37,12 +39,33 @@ func (s *Stage) PendingOn(host string) int { return s.onHost[host] }
 // rack, by its number.
 func (s *Stage) PendingIn(rack int) int { return at(s.inRack, rack) }
 
+// Places returns how many hosts and racks the pending tasks would be local on: 0
+// for tasks that are asked for anywhere. It costs O(racks).
+func (s *Stage) Places() int {
+	n := len(s.onHost)
+	for _, tasks := range s.inRack {
+		if tasks > 0 {
+			n++
+		}
+	}
+	return n
+}
+
 // Launched returns how many tasks run or ran on a rack, by its number.
 func (s *Stage) Launched(rack int) int { return at(s.launched, rack) }
 
 // LaunchedByRack returns the tasks running or done, by rack number. It may be
 // shorter than the number of racks.
 func (s *Stage) LaunchedByRack() []int { return s.launched }
+
+// Tasks returns how many tasks the stage has: what the job says, else what is
+// known to be asked for.
+func (s *Stage) Tasks() int {
+	if s.Total > 0 {
+		return s.Total
+	}
+	return s.Pending + s.Running + s.Completed
+}
 
 // Fraction returns completed over total tasks, 0 without tasks.
 func (s *Stage) Fraction() float64 {

@@ -1,6 +1,9 @@
 package state
 
-import "heddle/core/model"
+import (
+	"heddle/core/model"
+	"heddle/core/shuffle"
+)
 
 // task is what is kept of one task.
 type task struct {
@@ -21,14 +24,31 @@ type rackTally struct {
 	tasks  []int         // completed tasks on the rack
 	known  []int         // of those, with a reported output
 	output []model.Bytes // sum of the reported outputs
+	onHost map[string]model.Bytes
+
+	estimate shuffle.Estimate // of output from input
 }
 
-func (t *rackTally) add(rack int, sign int, output model.Bytes) {
+func (t *rackTally) add(rack, sign int, input, output model.Bytes) {
+	t.estimate.Add(input, output, sign)
 	t.tasks, t.known, t.output = grown(t.tasks, rack), grown(t.known, rack), grown(t.output, rack)
 	t.tasks[rack] += sign
 	if output >= 0 {
 		t.known[rack] += sign
 		t.output[rack] += model.Bytes(sign) * output
+	}
+}
+
+// addOn adds a reported output to those on a host.
+func (t *rackTally) addOn(host string, output model.Bytes) {
+	if host == "" || output == 0 {
+		return
+	}
+	if t.onHost == nil {
+		t.onHost = map[string]model.Bytes{}
+	}
+	if t.onHost[host] += output; t.onHost[host] <= 0 {
+		delete(t.onHost, host)
 	}
 }
 
@@ -78,10 +98,12 @@ func (s *Stage) followTasks() {
 func (s *Stage) count(t *task, sign int, nodes *nodeIndex) {
 	switch {
 	case t.state == model.TaskSucceeded && t.rack != noRack:
-		s.done.add(int(t.rack), sign, t.output)
+		s.done.add(int(t.rack), sign, t.input, t.output)
+		s.done.addOn(t.host, model.Bytes(sign)*max(t.output, 0))
 	case t.state == model.TaskRunning && t.rack != noRack:
 		s.runOn = grown(s.runOn, int(t.rack))
 		s.runOn[t.rack] += sign
+		s.hosts.change(t.host, func(r *hostRun) { r.tasks += sign })
 	case t.state == model.TaskPending && len(t.preferred) > 0:
 		s.countDemand(t, sign, nodes)
 	}

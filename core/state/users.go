@@ -15,10 +15,26 @@ type User struct {
 	jobs   []*Job         // by arrival
 	light  []*Job
 	heavy  []*Job
+	used   ranking[*Job] // by usage; empty until somebody asks
 }
 
 // Jobs returns the user's live jobs by arrival.
 func (u *User) Jobs() []*Job { return u.jobs }
+
+// JobsByUsage returns the user's live jobs, the one with the least memory first,
+// then by arrival: FairSharePolicy's order inside a queue, where every job has
+// the weight 1 (algorithms.md 2.5.2).
+func (u *User) JobsByUsage() []*Job {
+	if len(u.used.list) == 0 {
+		u.used = ranking[*Job]{compare: compareUsage}
+		u.used.fill(u.jobs)
+	}
+	return u.used.list
+}
+
+func compareUsage(a, b *Job) int {
+	return cmp.Or(cmp.Compare(a.Usage().MemoryMiB, b.Usage().MemoryMiB), compareJobs(a, b))
+}
 
 // Light returns the user's live shuffle-light jobs by arrival.
 func (u *User) Light() []*Job { return u.light }
@@ -29,6 +45,21 @@ func (u *User) Heavy() []*Job { return u.heavy }
 // Share returns usage over weight, the quantity fair order compares.
 func (u *User) Share() float64 { return float64(u.Usage.MemoryMiB) / u.Weight }
 
+// Shares returns the user's parts of all memory and of all vcores over weight,
+// the larger first: the larger is the dominant share (Ghodsi et al., "Dominant
+// Resource Fairness", NSDI 2011, §4.1). Of a resource the cluster has none of
+// nobody has a share.
+func (u *User) Shares(total model.Resource) (dominant, other float64) {
+	part := func(used, of int64) float64 {
+		if of <= 0 {
+			return 0
+		}
+		return float64(used) / float64(of) / u.Weight
+	}
+	m, v := part(u.Usage.MemoryMiB, total.MemoryMiB), part(u.Usage.VCores, total.VCores)
+	return max(m, v), min(m, v)
+}
+
 // classify puts a job into the list of light or of heavy jobs.
 func (u *User) classify(j *Job) {
 	if j.Heavy {
@@ -38,10 +69,61 @@ func (u *User) classify(j *Job) {
 	}
 }
 
+// UserOrder is one of the orders users can be served in.
+type UserOrder uint8
+
+// The orders. In each, who is equal goes by earliest job and then by name.
+const (
+	// ByMemory is fair order: least memory over weight (FairSharePolicy, algorithms.md 2.5.2 rules 2 to 4).
+	ByMemory UserOrder = iota
+	// ByDominantShare is DRF's: least dominant share over weight (algorithms.md 2.5.5).
+	ByDominantShare
+	// ByShares compares the dominant shares and, where they are equal, the other ones
+	// (YARN's DominantResourceFairnessPolicy).
+	ByShares
+
+	userOrders = 3
+)
+
 // userIndex holds the users with live jobs.
 type userIndex struct {
-	byID map[model.UserID]*User
-	fair []*User // in fair order
+	byID   map[model.UserID]*User
+	total  model.Resource // of all running nodes: what shares are parts of
+	orders [userOrders]ranking[*User]
+	kept   [userOrders]bool // which orders are kept; one is from the first time it is asked for
+}
+
+func newUserIndex() *userIndex {
+	x := &userIndex{byID: map[model.UserID]*User{}}
+	for i, compare := range [userOrders]func(a, b *User) int{
+		ByMemory:        func(a, b *User) int { return cmp.Compare(a.Share(), b.Share()) },
+		ByDominantShare: func(a, b *User) int { return x.compareShares(a, b, false) },
+		ByShares:        func(a, b *User) int { return x.compareShares(a, b, true) },
+	} {
+		x.orders[i].compare = func(a, b *User) int {
+			return cmp.Or(compare(a, b), cmp.Compare(a.jobs[0].Submitted, b.jobs[0].Submitted), cmp.Compare(a.ID, b.ID))
+		}
+	}
+	x.kept[ByMemory] = true
+	return x
+}
+
+func (x *userIndex) compareShares(a, b *User, both bool) int {
+	aDominant, aOther := a.Shares(x.total)
+	bDominant, bOther := b.Shares(x.total)
+	if c := cmp.Compare(aDominant, bDominant); c != 0 || !both {
+		return c
+	}
+	return cmp.Compare(aOther, bOther)
+}
+
+// in returns the users in an order, and keeps it from now on.
+func (x *userIndex) in(o UserOrder) []*User {
+	if !x.kept[o] {
+		x.kept[o] = true
+		x.sort()
+	}
+	return x.orders[o].list
 }
 
 // addJob makes a job its user's, who has the weight given if that is above 0.
@@ -70,31 +152,46 @@ func (x *userIndex) removeJob(j *Job) {
 	}
 }
 
-// compareUsers is fair order (FairSharePolicy, algorithms.md 2.5.2 rules 2 to 4).
-func compareUsers(a, b *User) int {
-	return cmp.Or(cmp.Compare(a.Share(), b.Share()), cmp.Compare(a.jobs[0].Submitted, b.jobs[0].Submitted), cmp.Compare(a.ID, b.ID))
-}
-
-// sort puts the users into fair order.
+// sort puts users, and their jobs by usage, into order after jobs came, went or
+// changed what they have.
 func (x *userIndex) sort() {
-	x.fair = x.fair[:0]
+	fair := &x.orders[ByMemory]
+	clear(fair.list)
+	fair.list = fair.list[:0]
 	for _, u := range x.byID { // order-free: sorted below
-		x.fair = append(x.fair, u)
+		fair.list = append(fair.list, u)
+		if len(u.used.list) > 0 {
+			u.used.fill(u.jobs)
+		}
 	}
-	slices.SortFunc(x.fair, compareUsers)
+	slices.SortFunc(fair.list, fair.compare)
+	for o := ByMemory + 1; o < userOrders; o++ {
+		if x.kept[o] {
+			x.orders[o].fill(fair.list)
+		}
+	}
 }
 
-// move restores fair order after one user's usage changed.
-func (x *userIndex) move(u *User) {
-	f := x.fair
-	i := slices.Index(f, u)
-	if i < 0 {
-		return
+// resize takes note of what the nodes have in all.
+func (x *userIndex) resize(total model.Resource) {
+	if total != x.total {
+		x.total = total
+		x.sort()
 	}
-	for ; i+1 < len(f) && compareUsers(f[i], f[i+1]) > 0; i++ {
-		f[i], f[i+1] = f[i+1], f[i]
+}
+
+// use supposes so many more tasks of a job's stage to run, and keeps every order.
+func (x *userIndex) use(j *Job, s *Stage, tasks int) {
+	u := j.Owner
+	var at [userOrders]int
+	for o := range x.orders {
+		at[o] = x.orders[o].find(u)
 	}
-	for ; i > 0 && compareUsers(f[i-1], f[i]) > 0; i-- {
-		f[i-1], f[i] = f[i], f[i-1]
+	job := u.used.find(j)
+	u.Usage = u.Usage.Add(s.Capability.Times(int64(tasks)))
+	s.assumed += tasks
+	for o := range x.orders {
+		x.orders[o].settle(at[o])
 	}
+	u.used.settle(job)
 }

@@ -7,7 +7,10 @@ import (
 
 // View is what policies read. Everything reached through it belongs to the
 // cluster: read it within the round, change nothing, keep nothing but ids.
-type View struct{ c *Cluster }
+type View struct {
+	c *Cluster
+	relations
+}
 
 // Now returns the time of the newest observation.
 func (v View) Now() model.Time { return v.c.now }
@@ -30,6 +33,10 @@ func (v View) Nodes() []*Node { return v.c.nodes.sorted }
 // Node returns a node, nil if there is none of that id.
 func (v View) Node(id model.NodeID) *Node { return v.c.nodes.byID[id] }
 
+// RunningMaps returns the maps that run on a node, by job in no order that means
+// anything.
+func (v View) RunningMaps(n *Node) []RunningMaps { return v.c.jobs.running[n.Host] }
+
 // Job returns a job, live or lately ended, nil if there is none of that id.
 func (v View) Job(id model.AppID) *Job { return v.c.jobs.byID[id] }
 
@@ -38,7 +45,21 @@ func (v View) Jobs() []*Job { return v.c.jobs.live }
 
 // Users returns the users with live jobs in fair order: least usage over weight
 // first, then earliest job, then name (algorithms.md 2.5.2).
-func (v View) Users() []*User { return v.c.jobs.users.fair }
+func (v View) Users() []*User { return v.UsersBy(ByMemory) }
+
+// UsersBy returns the users with live jobs in an order. An order that has been
+// asked for once is kept from then on.
+func (v View) UsersBy(o UserOrder) []*User { return v.c.jobs.users.in(o) }
+
+// Root returns the queue of all live jobs, with the scheduler's queues as leaves.
+func (v View) Root() *Queue { return v.c.jobs.root }
+
+// Capacity returns what the running nodes have in all, and how many they are.
+func (v View) Capacity() Capacity {
+	c := v.c.nodes.capacity
+	c.Racks ^= mixed(-len(v.c.nodes.racks))
+	return c
+}
 
 // FirstSubmit returns the submit time of the first job ever seen: the origin of
 // ShuffleWatcher's starvation windows (algorithms.md 2.1.5).
@@ -50,10 +71,14 @@ func (v View) Saturation() shuffle.SaturationParams { return v.c.cfg.Saturation 
 // InitialRatio returns the shuffle/input ratio of a job nothing is known of.
 func (v View) InitialRatio() float64 { return v.c.cfg.InitialRatio }
 
+// Past returns what the runs of a job before it, and its own as far as it has been
+// measured, let expect of it; false where none is known.
+func (v View) Past(j *Job) (shuffle.Past, bool) { return v.c.history.Expect(j.told.key) }
+
 // Fits reports whether a task of a stage fits into free resources under the
-// cluster's resource calculator.
+// scheduler's rules.
 func (v View) Fits(s *Stage, free model.Resource) bool {
-	return s.Capability.Fits(free, v.c.cfg.CountVCores)
+	return s.Capability.Fits(free, v.c.countsVCores())
 }
 
 // Locality returns the best locality level a pending task of the stage would

@@ -25,6 +25,8 @@ func facts() []model.Fact {
 		model.BlocksFact{},
 		model.DataNodesFact{},
 		model.UplinkFact{},
+		model.GraphFact{},
+		model.HistoryFact{},
 		model.PollFact{},
 	}
 }
