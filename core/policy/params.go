@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 )
 
 // Decode reads a policy's parameters strictly over its defaults, already in p.
@@ -23,4 +24,26 @@ func Decode[P any](raw json.RawMessage, p *P) error {
 		return errors.New("decode params: more than one value")
 	}
 	return nil
+}
+
+// Build makes a policy from its section of the configuration, as a Factory does:
+// of the defaults, with raw decoded strictly over them. With refuses parameters
+// that are out of range.
+func Build[P any, Q Policy](raw json.RawMessage, defaults P, with func(P) (Q, error)) (Policy, error) {
+	if err := Decode(raw, &defaults); err != nil {
+		return nil, err
+	}
+	built, err := with(defaults)
+	if err != nil {
+		return nil, err // not a nil Q in a Policy
+	}
+	return built, nil
+}
+
+// OneOf refuses a setting that is none of those wanted.
+func OneOf[T ~string](key string, v T, want ...T) error {
+	if slices.Contains(want, v) {
+		return nil
+	}
+	return fmt.Errorf("%s: want one of %v, is %q", key, want, v)
 }

@@ -42,6 +42,18 @@ type Input struct {
 	Offer Offer        // of Place; zero in Plan
 	Jobs  []*state.Job // of Plan: the jobs to plan, by arrival
 	Rand  *rand.Rand   // seeded from the run's seed
+
+	out []model.Placement // what Launch returns, used again for the next offer
+}
+
+// Launch returns the placement of any task of a stage on the offered node, at
+// the best locality it can have there. The slice is valid until the next offer.
+func (in *Input) Launch(j *state.Job, s *state.Stage, reason model.Reason) []model.Placement {
+	level, _ := in.View.Locality(s, in.Offer.Node)
+	in.out = append(in.out[:0], model.Placement{
+		App: j.ID, Stage: s.Kind, Task: model.AnyTask, Node: in.Offer.Node.ID, Locality: level, Reason: reason,
+	})
+	return in.out
 }
 
 // Offer is a node with free resources at a moment.
@@ -63,12 +75,17 @@ func (in *Input) Admits(s *state.Stage) bool {
 // the defaults.
 type Factory func(raw json.RawMessage) (Policy, error)
 
-// Entry is one registered policy.
+// Entry is one registered policy. The texts are Markdown: heddle policies prints
+// them, and docs/policies.md is made of them. A parameter is told of in its tag:
+//
+//	WindowS float64 `json:"window_s" doc:"width of the starvation window in seconds (3.4); 0 is none"`
 type Entry struct {
 	Name    string
-	Summary string // one line for people
-	Paper   string // where it comes from
-	Params  any    // the defaults, encodable as JSON
+	Summary string   // one line for people
+	Paper   string   // where it comes from
+	About   string   // what it does, in a paragraph or two
+	Changed []string // where it differs from the paper, and why; the larger points only
+	Params  any      // the defaults, a struct encodable as JSON
 	New     Factory
 }
 

@@ -29,6 +29,13 @@ func TestVariantsConform(t *testing.T) {
 		{"shufflewatcher mean", "shufflewatcher", `{"window_s":0,"scope":"mean","map_completion":0,"recompute_at":0.5,"hold_max_s":0}`},
 		{"delay simple", "delay", `{"mode":"simple","d":3}`},
 		{"delay automatic", "delay", `{"mode":"simple","d":-1}`},
+		{"delay as YARN has it", "delay", `{"mode":"yarn","locality.threshold.node":0.5,"locality.threshold.rack":1}`},
+		{"fair with thresholds and shares", "fair", `{"schedulingPolicy":"fifo","minResources":{"user1":4096},"locality.threshold.node":1,"locality.threshold.rack":0.2}`},
+		{"fifo without a limit", "fifo", `{"maximum-offswitch-assignments":0}`},
+		{"capacity with limits", "capacity", `{"queues":{"":{"capacity":50,"user-limit-factor":2,"minimum-user-limit-percent":30}},"rack-locality-additional-delay":3}`},
+		{"drf as printed", "drf", `{"stop":"paper"}`},
+		{"drf by vector", "drf", `{"compare":"vector"}`},
+		{"shufflewatcher on drf", "shufflewatcher", `{"fairness":"drf"}`},
 	} {
 		variants = append(variants, policy.Entry{Name: v.name, New: func(json.RawMessage) (policy.Policy, error) {
 			return r.New(v.policy, json.RawMessage(v.params))
@@ -46,7 +53,11 @@ type placer struct {
 
 // Place proposes what fair would, spoiled.
 func (p *placer) Place(in *policy.Input) []model.Placement {
-	good := fair.Policy{}.Place(in)
+	fairly, err := fair.New(nil) // keeps nothing at the defaults
+	if err != nil {
+		panic(err)
+	}
+	good := fairly.Place(in)
 	if p.place == nil {
 		return good
 	}

@@ -40,6 +40,10 @@ type App struct {
 	Rows bool
 	// MapInput and MapOutput are the job counters, model.Unknown for counters that were not read.
 	MapInput, MapOutput model.Bytes
+	// Workflow is the chain of jobs it is of, nil for none; Written what it has written in all, told if above 0.
+	Workflow *model.Workflow
+	Written  model.Bytes
+	Fetched  model.Bytes // by reduces, of MapOutput; told with the job counters if above 0
 }
 
 // Count returns how many of the tasks are in a state.
@@ -66,11 +70,16 @@ func (s Scene) Cluster() *state.Cluster {
 	return c
 }
 
-// Observations lists the facts of the scene in the order sources report them.
+// Observations lists the facts of the scene in the order sources report them. An
+// application that has ended is seen running first, as the cluster follows no other.
 func (s Scene) Observations() []model.Observation {
-	apps := make([]model.App, 0, len(s.Apps))
+	apps, ended := make([]model.App, 0, len(s.Apps)), false
 	for i := range s.Apps {
-		apps = append(apps, s.Apps[i].App)
+		a := s.Apps[i].App
+		if a.State.Final() {
+			a.State, ended = model.AppRunning, true
+		}
+		apps = append(apps, a)
 	}
 	out := []model.Observation{
 		observed(model.SourceRM, model.NodesFact{Nodes: s.Nodes}),
@@ -79,6 +88,13 @@ func (s Scene) Observations() []model.Observation {
 	}
 	for i := range s.Apps {
 		out = append(out, s.Apps[i].observations()...)
+	}
+	if ended {
+		apps = make([]model.App, 0, len(s.Apps))
+		for i := range s.Apps {
+			apps = append(apps, s.Apps[i].App)
+		}
+		out = append(out, observed(model.SourceRM, model.AppsFact{Apps: apps}))
 	}
 	if len(s.Loads) > 0 {
 		out = append(out, observed(model.SourceUplink, model.UplinkFact{Method: state.MethodPrometheus, Samples: s.Loads}))
@@ -105,7 +121,7 @@ func (a *App) observations() []model.Observation {
 	out := []model.Observation{
 		observed(model.SourceRM, model.AsksFact{App: a.ID, Rows: a.rows()}),
 		observed(model.SourceRM, model.ContainersFact{App: a.ID, Blacklist: a.Blacklist}),
-		observed(model.SourceMapReduce, model.JobConfFact{App: a.ID, Inputs: []string{path}, Slowstart: a.Slowstart}),
+		observed(model.SourceMapReduce, model.JobConfFact{App: a.ID, Inputs: []string{path}, Slowstart: a.Slowstart, Workflow: a.Workflow}),
 		observed(model.SourceHDFS, model.BlocksFact{Path: path, Files: 1, Blocks: a.Input}),
 		observed(model.SourceMapReduce, model.JobFact{
 			App:       a.ID,
@@ -117,9 +133,16 @@ func (a *App) observations() []model.Observation {
 		observed(model.SourceMapReduce, model.TasksFact{App: a.ID, Tasks: tasks}),
 	}
 	if a.MapOutput >= 0 {
+		fetched, written := model.Unknown, model.Unknown
+		if a.Fetched > 0 {
+			fetched = a.Fetched
+		}
+		if a.Written > 0 {
+			written = a.Written
+		}
 		out = append(out, observed(model.SourceMapReduce, model.CountersFact{
 			App: a.ID, MapOutput: a.MapOutput, MapInput: a.MapInput,
-			ReduceShuffle: model.Unknown, HDFSWritten: model.Unknown,
+			ReduceShuffle: fetched, HDFSWritten: written,
 		}))
 	}
 	return out

@@ -1,0 +1,106 @@
+package policy
+
+import (
+	"fmt"
+
+	"heddle/core/model"
+	"heddle/core/state"
+)
+
+// Fairness says what users are served by.
+type Fairness string
+
+// The two kinds of fairness.
+const (
+	Fair Fairness = "fair" // the least memory over weight first (algorithms.md 2.5.2)
+	DRF  Fairness = "drf"  // the least dominant share over weight first (algorithms.md 2.5.5)
+)
+
+// Users returns the users with live jobs in the order they are served in.
+func (f Fairness) Users(v state.View) []*state.User {
+	if f == DRF {
+		return v.UsersBy(state.ByDominantShare)
+	}
+	return v.Users()
+}
+
+// Validate reports a fairness that is none of the two.
+func (f Fairness) Validate() error {
+	if f != Fair && f != DRF {
+		return fmt.Errorf("fairness: want %s or %s, is %q", Fair, DRF, f)
+	}
+	return nil
+}
+
+// Next returns the stage of a job an offer goes to when the job is at its turn,
+// nil for none. Reduces the application may ask for by now go before maps: the
+// MapReduce ApplicationMaster asks for reduces at priority 10 and for maps at
+// 20, and the lower value is served first (RMContainerAllocator; algorithms.md
+// 1.5).
+func (in *Input) Next(j *state.Job) *state.Stage {
+	switch {
+	case j.Blacklisted(in.Offer.Node.Host):
+		return nil
+	case j.ReducesDue() && in.Admits(j.Reduce):
+		return j.Reduce
+	case in.Admits(j.Map):
+		return j.Map
+	}
+	return nil
+}
+
+// Usable reports whether the offer is one of a node that takes new containers.
+func (o Offer) Usable() bool { return o.Node != nil && o.Node.State.Usable() }
+
+// Prune forgets jobs that left. With as many entries as live jobs or fewer the
+// state does not outgrow the cluster, so that most calls look at nothing.
+func Prune[V any](kept map[model.AppID]V, v state.View) { PruneFunc(kept, v, func(V) {}) }
+
+// PruneFunc is Prune, with a last look at each entry that goes.
+func PruneFunc[V any](kept map[model.AppID]V, v state.View, gone func(V)) {
+	if len(kept) <= len(v.Jobs()) {
+		return
+	}
+	for id, entry := range kept { // order-free: each entry is judged on its own
+		if j := v.Job(id); j == nil || j.State.Final() {
+			gone(entry)
+			delete(kept, id)
+		}
+	}
+}
+
+// PruneUsers does for users what Prune does for jobs.
+func PruneUsers[V any](kept map[model.UserID]V, v state.View) {
+	if len(kept) <= len(v.Users()) {
+		return
+	}
+	live := make(map[model.UserID]bool, len(v.Users()))
+	for _, u := range v.Users() {
+		live[u.ID] = true
+	}
+	for id := range kept { // order-free: each entry is judged on its own
+		if !live[id] {
+			delete(kept, id)
+		}
+	}
+}
+
+// Heartbeat counts what one heartbeat of a node was given. There are no
+// heartbeats in an offer: offers of one node that follow each other at one
+// time are one.
+type Heartbeat struct {
+	node  model.NodeID
+	at    model.Time
+	given int
+}
+
+// Given returns how many of what is counted the offer's heartbeat was given.
+func (h *Heartbeat) Given(in *Input) int {
+	if id, now := in.Offer.Node.ID, in.View.Now(); h.node != id || h.at != now {
+		*h = Heartbeat{node: id, at: now}
+	}
+	return h.given
+}
+
+// Give counts one more.
+func (h *Heartbeat) Give() { h.given++ }
