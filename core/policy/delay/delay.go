@@ -15,6 +15,8 @@
 // no node or rack at all does not wait, because nothing better can come (YARN
 // asks such tasks at "*").
 //
+// Mode yarn is what YARN's Fair Scheduler made of it (policy.Levels).
+//
 // Place costs O(U + J) for the users and jobs it has to look at. It trusts the
 // users' usage and the pending maps by host and rack in the cluster state.
 package delay
@@ -35,6 +37,8 @@ type Policy struct {
 	params Params
 	w1, w2 model.Duration
 
+	levels *policy.Levels // of mode yarn
+
 	jobs  map[model.AppID]*patience
 	last  model.Time  // of the heartbeat before
 	waits []*patience // of the jobs that heartbeat passed over
@@ -54,44 +58,41 @@ type patience struct {
 }
 
 // Remembered returns how many jobs the policy keeps state of.
-func (p *Policy) Remembered() int { return len(p.jobs) }
+func (p *Policy) Remembered() int { return len(p.jobs) + p.levels.Len() }
 
 // Place implements policy.Policy.
 func (p *Policy) Place(in *policy.Input) []model.Placement {
-	p.prune(in.View)
+	policy.Prune(p.jobs, in.View)
+	p.levels.Prune(in.View)
 	p.ticked = false
-	n := in.Offer.Node
-	if n == nil || !n.State.Usable() {
+	if !in.Offer.Usable() {
 		return nil
 	}
 	p.maxD = p.skips(in.View)
 	for _, u := range in.View.Users() {
 		for _, j := range u.Jobs() {
-			if j.Blacklisted(n.Host) {
+			s := in.Next(j)
+			if s == nil {
 				continue
 			}
-			if j.ReducesDue() && in.Admits(j.Reduce) {
-				return p.place(in, j, j.Reduce, model.ReasonFairShare)
-			}
-			if !in.Admits(j.Map) {
-				continue
+			if s.Kind != model.StageMap {
+				return in.Launch(j, s, model.ReasonFairShare)
 			}
 			if reason := p.launch(in, j); reason != "" {
-				return p.place(in, j, j.Map, reason)
+				return in.Launch(j, s, reason)
 			}
 		}
 	}
 	return nil
 }
 
-func (p *Policy) place(in *policy.Input, j *state.Job, s *state.Stage, reason model.Reason) []model.Placement {
-	level, _ := in.View.Locality(s, in.Offer.Node)
-	return []model.Placement{{App: j.ID, Stage: s.Kind, Task: model.AnyTask, Node: in.Offer.Node.ID, Locality: level, Reason: reason}}
-}
-
 // launch decides whether the job takes its best map for the offered node, and
 // returns why; "" is to let the offer pass.
 func (p *Policy) launch(in *policy.Input, j *state.Job) model.Reason {
+	if p.params.Mode == YARN {
+		reason, _ := p.levels.Take(in, j)
+		return reason
+	}
 	p.tick(in.View.Now())
 	level, _ := in.View.Locality(j.Map, in.Offer.Node)
 	w := p.jobs[j.ID]
@@ -107,14 +108,7 @@ func (p *Policy) launch(in *policy.Input, j *state.Job) model.Reason {
 		p.waits = append(p.waits, w)
 		return ""
 	}
-	switch level {
-	case model.NodeLocal:
-		return model.ReasonDelayNodeLocal
-	case model.RackLocal:
-		return model.ReasonDelayRackLocal
-	case model.OffSwitch:
-	}
-	return model.ReasonDelayExpired
+	return policy.Waited(level)
 }
 
 // take decides by the mode, and takes note of what is launched.
@@ -182,17 +176,4 @@ func hasPlace(v state.View, s *state.Stage) bool {
 		}
 	}
 	return false
-}
-
-// prune forgets jobs that left. With as many entries as live jobs or fewer the
-// state does not outgrow the cluster.
-func (p *Policy) prune(v state.View) {
-	if len(p.jobs) <= len(v.Jobs()) {
-		return
-	}
-	for id := range p.jobs { // order-free: each entry is judged on its own
-		if j := v.Job(id); j == nil || j.State.Final() {
-			delete(p.jobs, id)
-		}
-	}
 }

@@ -3,10 +3,12 @@ package delay_test
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
 	"heddle/core/model"
@@ -40,18 +42,32 @@ func TestSkipsFor(t *testing.T) {
 	}
 }
 
+// byArrival is fair scheduling with a user's jobs in the order delay scheduling
+// has them in, and both locality thresholds as given.
+func byArrival(t interface{ Fatal(args ...any) }, threshold float64) *fair.Policy {
+	p, err := fair.NewWith(fair.Params{SchedulingPolicy: fair.JobsFIFO, LocalityNode: threshold, LocalityRack: threshold})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
 // A.3: delay scheduling that does not wait is fair with locality preference.
 func TestNoDelayIsFair(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		draw := func(lo, hi int) int { return rapid.IntRange(lo, hi).Draw(rt, "n") }
 		scene := policytest.Generate(draw, policytest.DefaultShape())
-		for _, p := range []delay.Params{{Mode: delay.Simple, D: 0}, {Mode: delay.TwoLevel, D: delay.Auto}} {
+		for _, p := range []delay.Params{
+			{Mode: delay.Simple, D: 0},
+			{Mode: delay.TwoLevel, D: delay.Auto},
+			{Mode: delay.YARN, LocalityNode: policy.NoDelay, LocalityRack: policy.NoDelay},
+		} {
 			d, err := delay.NewWith(p)
 			if err != nil {
 				rt.Fatal(err)
 			}
-			waits, goes := policytest.NewSession(d, scene), policytest.NewSession(fair.Policy{}, scene)
+			waits, goes := policytest.NewSession(d, scene), policytest.NewSession(byArrival(rt, policy.NoDelay), scene)
 			for range 10 {
 				node := scene.Nodes[draw(0, len(scene.Nodes)-1)].ID
 				got, want := waits.Offer(node, "", model.Second), goes.Offer(node, "", model.Second)
@@ -68,6 +84,45 @@ func TestNoDelayIsFair(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Mode yarn is the Fair Scheduler's own delay: with the same thresholds fair
+// gives the same answers.
+func TestYARNIsFairWithThresholds(t *testing.T) {
+	t.Parallel()
+	waited := 0
+	rapid.Check(t, func(rt *rapid.T) {
+		draw := func(lo, hi int) int { return rapid.IntRange(lo, hi).Draw(rt, "n") }
+		scene := policytest.Generate(draw, policytest.DefaultShape())
+		threshold := float64(draw(0, 10)) / 10
+		p, err := delay.NewWith(delay.Params{Mode: delay.YARN, LocalityNode: threshold, LocalityRack: threshold})
+		if err != nil {
+			rt.Fatal(err)
+		}
+		one, other := policytest.NewSession(p, scene), policytest.NewSession(byArrival(rt, threshold), scene)
+		for range 20 {
+			node := scene.Nodes[draw(0, len(scene.Nodes)-1)].ID
+			got, want := slices.Clone(one.Ask(node, "")), other.Ask(node, "")
+			if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+				rt.Fatalf("fair (-) and delay (+) differ:\n%s", diff)
+			}
+			for _, p := range got {
+				if p.Reason == model.ReasonDelayExpired || p.Reason == model.ReasonDelayRackLocal {
+					waited++
+				}
+				one.Assume(p)
+				other.Assume(p)
+			}
+		}
+	})
+	if waited == 0 {
+		t.Error("no map had to wait in any scene")
+	}
+}
+
+func TestScripts(t *testing.T) {
+	t.Parallel()
+	policytest.RunScripts(t, delay.New)
 }
 
 // scene has one job with pending maps on w11 (rack 1), offered from rack 1 and
@@ -129,6 +184,8 @@ const (
 func TestWaits(t *testing.T) {
 	t.Parallel()
 	simple := delay.Params{Mode: delay.Simple, D: 2}
+	yarn := delay.Params{Mode: delay.YARN, LocalityNode: 0.67, LocalityRack: 0.34} // of 3 nodes: more than 2.01, more than 1.02
+	at0 := delay.Params{Mode: delay.YARN}
 	two := delay.Params{Mode: delay.TwoLevel, D: delay.Auto, W1S: 5, W2S: 3}
 	for _, tc := range []struct {
 		name   string
@@ -150,6 +207,15 @@ func TestWaits(t *testing.T) {
 		{"two-level: from any node back to the rack", two, scene(5, "w11"), "w21@0 w21@8 w12@8 w21@9", []string{"-", expired, inRack, "-"}},
 		{"two-level: a local launch starts over", two, scene(5, "w11"), "w12@0 w11@5 w12@5 w12@9 w12@10", []string{"-", local, "-", "-", inRack}},
 		{"two-level: without places there is nothing to wait for", two, scene(2), "w21@0 w11@0", []string{string(model.ReasonFairShare), string(model.ReasonFairShare)}},
+		{"yarn: more than the share of nodes for the rack", yarn, scene(5, "w11"), "w12@0 w12@0 w12@0", []string{"-", "-", inRack}},
+		{"yarn: more than the other share after that for any node", yarn, scene(5, "w11"), "w21@0 w21@0 w21@0 w21@0 w21@0", []string{"-", "-", "-", "-", expired}},
+		{"yarn: at a level it stays", yarn, scene(5, "w11"), "w12@0 w12@0 w12@0 w12@0", []string{"-", "-", inRack, inRack}},
+		// The offer of w11 is past the second threshold, where the count starts over; the launch raises the level to the node's.
+		{"yarn: a better launch raises the level", yarn, scene(9, "w11"), "w12@0 w12@0 w12@0 w12@0 w11@0 w12@0", []string{"-", "-", inRack, inRack, local, "-"}},
+		{"yarn: a launch does not start the count over", yarn, scene(9, "w11"), "w11@0 w11@0 w12@0", []string{local, local, inRack}},
+		{"yarn: a share of 0 is one offer each", at0, scene(5, "w11"), "w21@0 w21@0 w21@0", []string{"-", "-", expired}},
+		{"yarn: without places there is nothing to wait for", yarn, scene(2), "w21@0 w11@0", []string{string(model.ReasonFairShare), string(model.ReasonFairShare)}},
+		{"yarn: one threshold below 0 and there is no delay", delay.Params{Mode: delay.YARN, LocalityNode: 0.5, LocalityRack: policy.NoDelay}, scene(2, "w11"), "w21@0", []string{string(model.ReasonFairShare)}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
@@ -183,6 +249,8 @@ func TestParams(t *testing.T) {
 		{`{"w1_s":0,"w2_s":0}`, nil},
 		{`{"w3_s":1}`, []string{"w3_s"}},
 		{`{"mode":"three","d":-2,"w1_s":-1,"w2_s":1e9}`, []string{"mode:", "d:", "w1_s:", "w2_s:"}},
+		{`{"mode":"yarn","locality.threshold.node":0.5,"locality.threshold.rack":-1}`, nil},
+		{`{"locality.threshold.node":1.5,"locality.threshold.rack":-2}`, []string{"locality.threshold.node:", "locality.threshold.rack:"}},
 	} {
 		p, err := delay.New([]byte(tc.raw))
 		for _, w := range tc.want {

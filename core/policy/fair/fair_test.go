@@ -1,6 +1,7 @@
 package fair_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -49,9 +50,9 @@ func app(id, user string, at int, has tasks, maps ...string) policytest.App {
 }
 
 // served offers a node n times and names what is placed.
-func served(t *testing.T, s policytest.Scene, n int) []string {
+func served(t *testing.T, params string, s policytest.Scene, n int) []string {
 	t.Helper()
-	p, err := fair.New(nil)
+	p, err := fair.New([]byte(params))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,45 +77,64 @@ func TestOrder(t *testing.T) {
 	heavier := state.DefaultConfig()
 	heavier.Weights = map[model.UserID]float64{"ann": 2}
 	for _, tc := range []struct {
-		name  string
-		scene policytest.Scene
-		want  []string
+		name   string
+		params string
+		scene  policytest.Scene
+		want   []string
 	}{
 		{
-			"users take turns by usage, the earlier job's user first",
+			"users take turns by usage, the earlier job's user first", "",
 			policytest.Scene{Nodes: nodes, Config: cfg, Apps: []policytest.App{
 				app("a", "ann", 1, tasks{}, "n1", "n1", "n1"), app("b", "bob", 0, tasks{}, "n1", "n1"),
 			}},
 			[]string{"b map NODE_LOCAL", "a map NODE_LOCAL", "b map NODE_LOCAL", "a map NODE_LOCAL", "a map NODE_LOCAL"},
 		},
 		{
-			"a weight of two takes two for one",
+			"a weight of two takes two for one", "",
 			policytest.Scene{Nodes: nodes, Config: heavier, Apps: []policytest.App{
 				app("a", "ann", 0, tasks{}, "n1", "n1", "n1", "n1"), app("b", "bob", 1, tasks{}, "n1", "n1"),
 			}},
 			[]string{"a map NODE_LOCAL", "b map NODE_LOCAL", "a map NODE_LOCAL", "a map NODE_LOCAL", "b map NODE_LOCAL"},
 		},
 		{
-			"a user's jobs by arrival, whatever their locality, and without delay",
+			"a user's jobs by usage, whatever their locality, and without delay", "",
+			policytest.Scene{Nodes: nodes, Config: cfg, Apps: []policytest.App{
+				app("late", "ann", 9, tasks{}, "n1", "n1"), app("early", "ann", 0, tasks{}, "n3", "n2", "n1"),
+			}},
+			[]string{"early map NODE_LOCAL", "late map NODE_LOCAL", "early map RACK_LOCAL", "late map NODE_LOCAL", "early map OFF_SWITCH"},
+		},
+		{
+			"a user's jobs by arrival", `{"schedulingPolicy":"fifo"}`,
 			policytest.Scene{Nodes: nodes, Config: cfg, Apps: []policytest.App{
 				app("late", "ann", 9, tasks{}, "n1"), app("early", "ann", 0, tasks{}, "n3", "n2", "n1"),
 			}},
 			[]string{"early map NODE_LOCAL", "early map RACK_LOCAL", "early map OFF_SWITCH", "late map NODE_LOCAL"},
 		},
 		{
-			"reduces before maps once slowstart is passed",
+			"who is below the minimum share goes first, by how far below, and not beyond the demand",
+			`{"minResources":{"bob":2048,"eve":4096,"dan":9000}}`,
+			policytest.Scene{Nodes: nodes, Config: cfg, Apps: []policytest.App{
+				app("a", "ann", 0, tasks{}, "n1", "n1"), app("b", "bob", 1, tasks{}, "n1", "n1", "n1"), app("e", "eve", 2, tasks{}, "n1", "n1"),
+				app("d", "dan", 3, tasks{}),
+			}},
+			// bob and eve stand at 0; then bob at 1 of 2 GiB and eve, who wants 2 of her 4, at 0 of 2; then both at a half; then
+			// nobody is below, and ann has the least.
+			[]string{"b map NODE_LOCAL", "e map NODE_LOCAL", "b map NODE_LOCAL", "e map NODE_LOCAL", "a map NODE_LOCAL"},
+		},
+		{
+			"reduces before maps once slowstart is passed", "",
 			policytest.Scene{Nodes: nodes, Config: cfg, Apps: []policytest.App{app("a", "ann", 0, tasks{1, 1}, "n1")}},
 			[]string{"a reduce OFF_SWITCH", "a map NODE_LOCAL"},
 		},
 		{
-			"no reduce before slowstart",
+			"no reduce before slowstart", "",
 			policytest.Scene{Nodes: nodes, Config: cfg, Apps: []policytest.App{app("a", "ann", 0, tasks{0, 1}, "n1")}},
 			[]string{"a map NODE_LOCAL"},
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			if diff := cmp.Diff(tc.want, served(t, tc.scene, 5)); diff != "" {
+			if diff := cmp.Diff(tc.want, served(t, tc.params, tc.scene, 5)); diff != "" {
 				t.Errorf("served (-want +got):\n%s", diff)
 			}
 		})
@@ -140,19 +160,40 @@ func TestReducesDue(t *testing.T) {
 		{1, 20, 20, true},
 		{0.05, 0, 0, true}, // map counts not known: the ask itself says so
 	} {
-		j := &state.Job{Slowstart: tc.slowstart, Map: &state.Stage{Total: tc.total, Completed: tc.done}}
+		j := &state.Job{Slowstart: tc.slowstart, Stages: state.Stages{Map: &state.Stage{Total: tc.total, Completed: tc.done}}}
 		if got := j.ReducesDue(); got != tc.want {
 			t.Errorf("slowstart %g, %d of %d maps: due %v, want %v", tc.slowstart, tc.done, tc.total, got, tc.want)
 		}
 	}
 }
 
+func TestScripts(t *testing.T) {
+	t.Parallel()
+	policytest.RunScripts(t, fair.New)
+}
+
 func TestParams(t *testing.T) {
 	t.Parallel()
-	if _, err := fair.New([]byte(`{"weight":2}`)); err == nil {
-		t.Error("an unknown key is taken")
-	}
-	if _, err := fair.New([]byte(`{}`)); err != nil {
-		t.Error(err)
+	for _, tc := range []struct {
+		raw  string
+		want []string
+	}{
+		{`{}`, nil},
+		{`{"schedulingPolicy":"fifo","minResources":{"ann":1024},"locality.threshold.node":0.5,"locality.threshold.rack":1}`, nil},
+		{`{"weight":2}`, []string{"weight"}},
+		{
+			`{"schedulingPolicy":"drf","minResources":{"ann":-1},"locality.threshold.node":-0.5,"locality.threshold.rack":2}`,
+			[]string{"schedulingPolicy:", "minResources:", "locality.threshold.node:", "locality.threshold.rack:"},
+		},
+	} {
+		p, err := fair.New([]byte(tc.raw))
+		for _, w := range tc.want {
+			if err == nil || !strings.Contains(err.Error(), w) {
+				t.Errorf("%s: error %v, want it to name %s", tc.raw, err, w)
+			}
+		}
+		if (p != nil) != (len(tc.want) == 0) {
+			t.Errorf("%s: %v, %v", tc.raw, p, err)
+		}
 	}
 }
