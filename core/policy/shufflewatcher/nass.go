@@ -93,68 +93,35 @@ type hit struct {
 // in fair order is asked (algorithms.md 2.1.1e); with relaxed fairness a user
 // without a good task is passed over for a while as well (relax.go).
 func (p *Policy) Place(in *policy.Input) []model.Placement {
-	p.prune(in.View)
-	p.look(in.View)
+	follow(p, in.View)
 	if in.Offer.Node == nil || !in.Offer.Node.State.Usable() {
 		return nil
 	}
-	saturated := p.saturated(in.View, in.Offer.Node.Rack)
-	for _, u := range in.View.Users() {
-		h := p.search(in, u, saturated)
-		if h.job == nil || !p.accept(u, h.line, in.View.Now()) {
+	saturated, now := p.params.Scope.Saturated(in.View, in.Offer.Node.Rack), in.View.Now()
+	for _, u := range p.params.Fairness.Users(in.View) {
+		kept := p.users.of(u.ID)
+		if kept.waiting(now, p.relax) && !kept.prospects.may(in.Offer.Node.Rack.Index, saturated) {
 			continue
 		}
-		return []model.Placement{place(in, h)}
+		h := p.search(in, u, saturated)
+		if h.job == nil || !kept.accept(h.line, now, p.relax) {
+			continue
+		}
+		return place(in, h)
 	}
 	return nil
 }
 
-func place(in *policy.Input, h hit) model.Placement {
+func place(in *policy.Input, h hit) []model.Placement {
 	s := h.job.Map
 	if h.line.stage() == model.StageReduce {
 		s = h.job.Reduce
 	}
-	level, _ := in.View.Locality(s, in.Offer.Node)
 	reason := h.line.reason()
 	if h.overtook {
 		reason = model.ReasonWindow
 	}
-	return model.Placement{App: h.job.ID, Stage: s.Kind, Task: model.AnyTask, Node: in.Offer.Node.ID, Locality: level, Reason: reason}
-}
-
-// saturated is the flag NetworkSaturated for a request of a worker on a rack.
-// The paper speaks of each node's traffic (§3.1) and of per-rack utilisation
-// (§4.2); the scope says which racks count (algorithms.md 2.1.1f).
-func (p *Policy) saturated(v state.View, rack *state.Rack) bool {
-	switch p.params.Scope {
-	case ScopeRack:
-		return rack.Load.Saturated
-	case ScopeAny:
-		for _, r := range v.Racks() {
-			if r.Load.Saturated {
-				return true
-			}
-		}
-		return false
-	case ScopeMean:
-		return meanUtilization(v) >= v.Saturation().Threshold
-	}
-	return false
-}
-
-// meanUtilization is the mean over the racks whose uplink capacity is known.
-func meanUtilization(v state.View) float64 {
-	sum, n := 0.0, 0
-	for _, r := range v.Racks() {
-		if r.Link.Out > 0 || r.Link.In > 0 {
-			sum += r.Utilization
-			n++
-		}
-	}
-	if n == 0 {
-		return 0
-	}
-	return sum / float64(n)
+	return in.Launch(h.job, s, reason)
 }
 
 // search finds the user's best task for the offer: the earliest window that has
@@ -162,9 +129,9 @@ func meanUtilization(v state.View) float64 {
 // category, the tasks are ordered by job arrival times").
 func (p *Policy) search(in *policy.Input, u *state.User, saturated bool) hit {
 	chosen, best := hit{line: noLine}, hit{line: noLine}
-	w := p.windows(in.View)
+	w := policy.Windows(in.View, p.window, p.params.WindowMode)
 	for _, j := range u.Jobs() { // by arrival, so windows come one after the other
-		if w.next(j) && best.job != nil && chosen.job == nil {
+		if w.Next(j) && best.job != nil && chosen.job == nil {
 			chosen = best
 		}
 		l := p.bestLine(in, j, saturated)

@@ -58,7 +58,7 @@ func TestSAMPFollowsTheInput(t *testing.T) {
 	v := c.View()
 	check := func(when string, version int, decided bool, racks ...bool) {
 		t.Helper()
-		p.look(v)
+		p.racks = v.Capacity().Racks
 		m := p.mapChoice(v, v.Job("a"))
 		if m.version != version || m.decided != decided {
 			t.Fatalf("%s: choice %d, decided %v, want %d, %v", when, m.version, m.decided, version, decided)

@@ -18,60 +18,33 @@ const (
 	ScanGreedy Scan = "greedy" // Fig. 4: stop at the first rack that does not help
 )
 
-// Scope says which uplinks decide whether the network counts as saturated for
-// an offer (algorithms.md 2.1.1f).
-type Scope string
-
-// The three scopes.
-const (
-	ScopeRack Scope = "rack" // the uplink of the offered node's rack
-	ScopeAny  Scope = "any"  // any rack's uplink
-	ScopeMean Scope = "mean" // the mean utilisation of all uplinks
-)
-
-// WindowMode is one of the two readings of the starvation window
-// (algorithms.md 2.1.5).
-type WindowMode string
-
-// The two readings.
-const (
-	WindowStrict  WindowMode = "strict"  // every earlier window goes before every later one
-	WindowTimeout WindowMode = "timeout" // only jobs older than the window go first
-)
-
 // Params are ShuffleWatcher's own settings. NetSat's threshold, period,
 // smoothing and hysteresis are shuffle.SaturationParams of the cluster state.
 type Params struct {
-	// MapCompletion is the fraction of completed maps above which SARP follows the map output (§3.3).
-	MapCompletion float64 `json:"map_completion"`
-	// RatioInit is the shuffle/input ratio of a job nothing is known of (§3.1). The cluster state assigns it:
-	// hand it to state.Config.InitialRatio, and see Consistent.
-	RatioInit float64 `json:"ratio_init"`
-	// WindowS is the width of the starvation window in seconds (§3.4); 0 is no window.
-	WindowS    float64    `json:"window_s"`
-	WindowMode WindowMode `json:"window_mode"`
-	// RelaxS is how many seconds a user may be passed over for want of a good task (SW-relaxed, §5.2); 0 is SW-fair.
-	RelaxS float64 `json:"relax_s"`
-	Scope  Scope   `json:"scope"`
-	Scan   Scan    `json:"scan"`
-	// AssumeUnknown runs SAMP with RatioInit for jobs whose ratio has not been measured, as the paper does.
-	AssumeUnknown bool `json:"assume_unknown"`
-	// RecomputeAt is the fraction of completed maps at which SAMP runs a second and last time; 0 is never (the paper).
-	RecomputeAt float64 `json:"recompute_at"`
-	// Waves keeps SAMP from choosing fewer racks than run the maps in that many waves; 0 is no floor (the paper).
-	Waves int `json:"waves"`
-	// SARPRefresh recomputes the reduce counts as map output appears; false computes them once (the paper).
-	SARPRefresh bool `json:"sarp_refresh"`
-	// HoldMaxS bounds how many seconds a plan holds a job's reduces in all (I9); 0 is never to hold.
-	HoldMaxS float64 `json:"hold_max_s"`
+	MapCompletion float64 `json:"map_completion" doc:"share of completed maps above which SARP follows the map output (3.3)"`
+	// RatioInit is assigned by the cluster state: hand it to state.Config.InitialRatio, and see Consistent.
+	RatioInit  float64           `json:"ratio_init" doc:"shuffle/input ratio of a job nothing is known of (3.1)"`
+	WindowS    float64           `json:"window_s" doc:"width of the starvation window in seconds (3.4); 0 is none"`
+	WindowMode policy.WindowMode `json:"window_mode" doc:"strict serves earlier windows first, timeout only jobs older than the window"`
+	// RelaxS is SW-relaxed's; 0 is SW-fair.
+	RelaxS        float64         `json:"relax_s" doc:"how many seconds a user may be passed over for want of a good task (5.2); 0 is strict fairness"`
+	Scope         policy.Scope    `json:"scope" doc:"whose uplink counts as saturated: rack is the offered node's rack, any is any rack, mean is the mean of all"`
+	Fairness      policy.Fairness `json:"fairness" doc:"whose turn it is: fair is the user with the least memory, drf the one with the least dominant share (5.2)"`
+	Scan          Scan            `json:"scan" doc:"full: SAMP looks at every prefix of the sorted racks; greedy: it stops where the paper's loop stops"`
+	AssumeUnknown bool            `json:"assume_unknown" doc:"run SAMP at ratio_init for jobs whose ratio has been measured neither on them nor on an earlier run, as the paper does"`
+	RecomputeAt   float64         `json:"recompute_at" doc:"share of completed maps at which SAMP runs a second and last time; 0 never, as in the paper"`
+	Waves         int             `json:"waves" doc:"keep SAMP from choosing so few racks that the maps need more waves than this; 0 is no floor, as in the paper"`
+	SARPRefresh   bool            `json:"sarp_refresh" doc:"follow the map output as it appears; false counts once, as in the paper"`
+	// HoldMaxS bounds a job's holds in all (I9).
+	HoldMaxS float64 `json:"hold_max_s" doc:"the most seconds a plan holds a job's heavy reduces back while uplinks are saturated; a hold ends by itself, 0 never holds"`
 }
 
 // DefaultParams returns the values of algorithms.md appendix C, and heddle's
 // choices where the paper gives none.
 func DefaultParams() Params {
 	return Params{
-		MapCompletion: 0.15, RatioInit: 1.0, WindowS: 600, WindowMode: WindowStrict, RelaxS: 5,
-		Scope: ScopeRack, Scan: ScanFull, RecomputeAt: 0.05, SARPRefresh: true, HoldMaxS: 120,
+		MapCompletion: 0.15, RatioInit: 1.0, WindowS: 600, WindowMode: policy.WindowStrict, RelaxS: 5,
+		Scope: policy.ScopeRack, Fairness: policy.Fair, Scan: ScanFull, RecomputeAt: 0.05, SARPRefresh: true, HoldMaxS: 120,
 	}
 }
 
@@ -93,12 +66,9 @@ func (p Params) Validate() error {
 	within("recompute_at", p.RecomputeAt, 1)
 	within("waves", float64(p.Waves), 1e6)
 	within("hold_max_s", p.HoldMaxS, 600)
-	if p.WindowMode != WindowStrict && p.WindowMode != WindowTimeout {
-		errs = append(errs, fmt.Errorf("window_mode: want %s or %s, is %q", WindowStrict, WindowTimeout, p.WindowMode))
-	}
-	if p.Scope != ScopeRack && p.Scope != ScopeAny && p.Scope != ScopeMean {
-		errs = append(errs, fmt.Errorf("scope: want %s, %s or %s, is %q", ScopeRack, ScopeAny, ScopeMean, p.Scope))
-	}
+	errs = append(errs, p.WindowMode.Validate())
+	errs = append(errs, policy.OneOf("scope", p.Scope, policy.Scopes()...))
+	errs = append(errs, p.Fairness.Validate())
 	if p.Scan != ScanFull && p.Scan != ScanGreedy {
 		errs = append(errs, fmt.Errorf("scan: want %s or %s, is %q", ScanFull, ScanGreedy, p.Scan))
 	}
@@ -116,15 +86,7 @@ func (p Params) Consistent(initialRatio float64) error {
 
 // New builds the policy from its section of the configuration.
 func New(raw json.RawMessage) (policy.Policy, error) {
-	p := DefaultParams()
-	if err := policy.Decode(raw, &p); err != nil {
-		return nil, err
-	}
-	built, err := NewWith(p)
-	if err != nil {
-		return nil, err // not a nil *Policy in a Policy
-	}
-	return built, nil
+	return policy.Build(raw, DefaultParams(), NewWith)
 }
 
 // NewWith builds the policy from parameters.
@@ -134,7 +96,7 @@ func NewWith(p Params) (*Policy, error) {
 	}
 	return &Policy{
 		params: p, window: seconds(p.WindowS), relax: seconds(p.RelaxS), holdMax: seconds(p.HoldMaxS),
-		jobs: map[model.AppID]*jobState{}, skipped: map[model.UserID]model.Time{},
+		jobs: map[model.AppID]*jobState{}, users: users{},
 	}, nil
 }
 

@@ -13,8 +13,7 @@ import (
 // the reduces, a hold for the reduces Fig. 3 would put last now, and every
 // job's rank.
 func (p *Policy) Plan(in *policy.Input) []model.Plan {
-	p.prune(in.View)
-	p.look(in.View)
+	follow(p, in.View)
 	p.rank(in.View)
 	plans := make([]model.Plan, 0, 2*len(in.Jobs))
 	for _, j := range in.Jobs {
@@ -27,13 +26,16 @@ func (p *Policy) Plan(in *policy.Input) []model.Plan {
 		if wantsMore(j.Reduce) {
 			plans = append(plans, p.planReduces(in.View, j))
 		}
+		if plan, ok := planExecutors(p, in.View, j); ok {
+			plans = append(plans, plan)
+		}
 	}
 	return plans
 }
 
 // wantsMore reports whether a stage has tasks that are not complete.
 func wantsMore(s *state.Stage) bool {
-	n := tasksOf(s)
+	n := s.Tasks()
 	return n > 0 && s.Completed < n
 }
 
@@ -43,7 +45,7 @@ func (p *Policy) planMaps(v state.View, j *state.Job) model.Plan {
 	if !m.decided {
 		return plan
 	}
-	counts := m.counts(tasksOf(j.Map))
+	counts := m.counts(j.Map.Tasks())
 	for r, rack := range v.Racks() {
 		if m.prefers(r) {
 			plan.Racks = append(plan.Racks, model.RackTarget{Rack: rack.ID, Count: counts[r], Share: m.share[r], Bytes: j.Input.ByRack[r]})
@@ -110,12 +112,12 @@ type ranked struct {
 // holds of the jobs whose turn it makes last.
 func (p *Policy) rank(v state.View) {
 	next := 1
-	for _, u := range v.Users() {
-		w := p.windows(v)
+	for _, u := range p.params.Fairness.Users(v) {
+		w := policy.Windows(v, p.window, p.params.WindowMode)
 		work := false
 		p.order = p.order[:0]
 		for _, j := range u.Jobs() {
-			if w.next(j) {
+			if w.Next(j) {
 				next, work = p.close(v, next, work)
 			}
 			p.order = append(p.order, ranked{j, p.classOf(v, j)})
@@ -152,8 +154,8 @@ func (p *Policy) classOf(v state.View, j *state.Job) class {
 	if !j.Heavy {
 		return classLight
 	}
-	if p.params.Scope != ScopeRack {
-		if len(v.Racks()) > 0 && p.saturated(v, v.Racks()[0]) {
+	if p.params.Scope != policy.ScopeRack {
+		if len(v.Racks()) > 0 && p.params.Scope.Saturated(v, v.Racks()[0]) {
 			return classSaturated
 		}
 		return classFree

@@ -1,9 +1,25 @@
 package shufflewatcher
 
-import (
-	"heddle/core/model"
-	"heddle/core/state"
-)
+import "heddle/core/model"
+
+// userState is what is kept of one user.
+type userState struct {
+	prospects prospects
+	waits     bool // passed over for want of a good task
+	since     model.Time
+}
+
+// users are all those with live jobs, and no others for long.
+type users map[model.UserID]*userState
+
+func (u users) of(id model.UserID) *userState {
+	s := u[id]
+	if s == nil {
+		s = &userState{}
+		u[id] = s
+	}
+	return s
+}
 
 // accept decides whether a user takes what NASS found, or passes to wait for a
 // better offer. A good hit is always taken, any other once the user has been
@@ -13,18 +29,21 @@ import (
 // (§5.2) and prints no mechanism: this one is heddle's (algorithms.md 2.1.6).
 // As in simple delay scheduling a good hit resets the timer and a late hit does
 // not, so a user for whom nothing good turns up is not slowed task by task.
-func (p *Policy) accept(u *state.User, l line, now model.Time) bool {
-	if p.relax <= 0 {
+func (u *userState) accept(l line, now model.Time, slack model.Duration) bool {
+	switch {
+	case slack <= 0:
 		return true
-	}
-	if l.good() {
-		delete(p.skipped, u.ID)
+	case l.good():
+		u.waits = false
 		return true
-	}
-	since, ok := p.skipped[u.ID]
-	if !ok || since > now { // a clock that was set back starts the wait anew
-		p.skipped[u.ID] = now
+	case !u.waits || u.since > now: // a clock that was set back starts the wait anew
+		u.waits, u.since = true, now
 		return false
 	}
-	return now.Sub(since) >= p.relax
+	return now.Sub(u.since) >= slack
+}
+
+// waiting reports whether a user takes nothing but a good task.
+func (u *userState) waiting(now model.Time, slack model.Duration) bool {
+	return slack > 0 && u.waits && u.since <= now && now.Sub(u.since) < slack
 }

@@ -22,7 +22,7 @@ type mapChoice struct {
 	remapped bool
 	blocks   int // what the choice was computed from
 	bytes    model.Bytes
-	epoch    int
+	racks    uint64
 }
 
 // prefers reports whether a rack is in PreferredMapRacks by SAMP's own choice.
@@ -40,14 +40,14 @@ func (m *mapChoice) prefers(rack int) bool {
 // 2.1.3d); RecomputeAt 0 and AssumeUnknown are the paper's.
 func (p *Policy) mapChoice(v state.View, j *state.Job) *mapChoice {
 	m := &p.of(j).maps
-	known := m.version > 0 && m.blocks == len(j.Input.Blocks) && m.bytes == j.Input.Bytes && m.epoch == p.epoch
+	known := m.version > 0 && m.blocks == len(j.Input.Blocks) && m.bytes == j.Input.Bytes && m.racks == p.racks
 	due := p.params.RecomputeAt > 0 && !m.remapped && j.Predicted && j.Map.Fraction() >= p.params.RecomputeAt
 	if known && !due {
 		return m
 	}
 	m.version++
 	m.remapped = m.remapped || due
-	m.blocks, m.bytes, m.epoch = len(j.Input.Blocks), j.Input.Bytes, p.epoch
+	m.blocks, m.bytes, m.racks = len(j.Input.Blocks), j.Input.Bytes, p.racks
 	p.choose(v, j, m)
 	return m
 }
@@ -61,7 +61,7 @@ func (p *Policy) choose(v state.View, j *state.Job, m *mapChoice) {
 		return
 	}
 	m.share = resized(m.share, racks)
-	if !j.Predicted && !p.params.AssumeUnknown { // algorithms.md 2.1.3d
+	if !j.Predicted && !j.Earlier && !p.params.AssumeUnknown { // algorithms.md 2.1.3d
 		m.reason, m.decided, m.set = model.ReasonUnpredicted, false, nil
 		s.scan(search{sigma: j.Ratio, atLeast: len(s.order)}, m.share)
 		return
@@ -81,7 +81,7 @@ const smallJob = 3
 // ceil(K / (W x containers per rack)) (algorithms.md 2.1.3e). The paper has
 // none; it is off by default.
 func (p *Policy) floor(v state.View, j *state.Job, candidates int) int {
-	maps := tasksOf(j.Map)
+	maps := j.Map.Tasks()
 	if p.params.Waves == 0 || maps <= smallJob || j.Map.Capability.MemoryMiB <= 0 {
 		return 1
 	}

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"heddle/core/model"
+	"heddle/core/policy"
 	"heddle/core/state"
 )
 
@@ -222,7 +223,7 @@ func TestSAMPFloor(t *testing.T) {
 	for _, tc := range []struct{ maps, waves, want int }{
 		{100, 0, 1}, {3, 1, 1}, {4, 1, 1}, {9, 1, 2}, {16, 1, 2}, {17, 1, 3}, {17, 2, 2}, {1000, 1, 10},
 	} {
-		p, err := NewWith(Params{MapCompletion: 0.15, WindowMode: WindowStrict, Scope: ScopeRack, Scan: ScanFull, Waves: tc.waves})
+		p, err := NewWith(Params{MapCompletion: 0.15, WindowMode: policy.WindowStrict, Scope: policy.ScopeRack, Fairness: policy.Fair, Scan: ScanFull, Waves: tc.waves})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -266,7 +267,7 @@ func BenchmarkSARP(b *testing.B) {
 	for i := range racks {
 		j.Output.ByRack = append(j.Output.ByRack, model.Bytes(i+1)*model.MiB)
 	}
-	p.look(v)
+	p.racks = v.Capacity().Racks
 	b.ReportAllocs()
 	for b.Loop() {
 		j.Output.Version++

@@ -21,7 +21,7 @@ type sarpFacts struct {
 	maps    int // completed
 	output  int // version of the map output
 	choice  int // version of SAMP's choice
-	epoch   int
+	racks   uint64
 }
 
 // targets returns SARP's choice for a job (Fig. 6): in proportion to the map
@@ -36,7 +36,7 @@ func (p *Policy) targets(v state.View, j *state.Job, enabled bool) *reduceChoice
 	m := p.mapChoice(v, j)
 	c := &p.of(j).reduces
 	now := sarpFacts{
-		reduces: tasksOf(j.Reduce), maps: j.Map.Completed, output: j.Output.Version, choice: m.version, epoch: p.epoch,
+		reduces: j.Reduce.Tasks(), maps: j.Map.Completed, output: j.Output.Version, choice: m.version, racks: p.racks,
 	}
 	if c.final {
 		now.maps, now.output, now.choice = c.from.maps, c.from.output, c.from.choice
@@ -57,7 +57,7 @@ func (p *Policy) place(v state.View, j *state.Job, m *mapChoice, c *reduceChoice
 	c.reason = model.ReasonMapOutput
 	sum := 0.0
 	if j.Map.Fraction() > p.params.MapCompletion { // strictly more (Fig. 6 line 1)
-		sum = p.weigh(c.share, func(r int) float64 {
+		sum = weigh(v, c.share, func(r int) float64 {
 			if r < len(j.Output.ByRack) {
 				return float64(j.Output.ByRack[r])
 			}
@@ -70,7 +70,7 @@ func (p *Policy) place(v state.View, j *state.Job, m *mapChoice, c *reduceChoice
 			c.reason = model.ReasonNoInput
 		}
 		w := tentative(v, m)
-		sum = p.weigh(c.share, func(r int) float64 { return w[r] })
+		sum = weigh(v, c.share, func(r int) float64 { return w[r] })
 	}
 	if sum <= 0 {
 		c.counts = c.counts[:0]
@@ -83,11 +83,11 @@ func (p *Policy) place(v state.View, j *state.Job, m *mapChoice, c *reduceChoice
 }
 
 // weigh sets the weight of every rack that runs nodes and returns their sum.
-func (p *Policy) weigh(share []float64, of func(rack int) float64) float64 {
+func weigh(v state.View, share []float64, of func(rack int) float64) float64 {
 	sum := 0.0
 	for r := range share {
 		share[r] = 0
-		if p.running[r] {
+		if v.Racks()[r].Runs() {
 			share[r] = of(r)
 			sum += share[r]
 		}

@@ -13,12 +13,14 @@
 //   - SAMP looks at every prefix of the sorted racks, because the loop of Fig. 4
 //     stops in a local minimum (scan=greedy gives the paper's), and does not
 //     keep the rack that failed to help.
-//   - A job whose shuffle/input ratio has not been measured is left to map
-//     locality, because SAMP at the initial ratio 1.0 picks one rack for nearly
+//   - A job whose shuffle/input ratio has been measured neither on itself nor on
+//     an earlier job of its user and name is left to map locality, because SAMP at the initial ratio 1.0 picks one rack for nearly
 //     every job (assume_unknown gives the paper's); SAMP runs a second time once
 //     the ratio is measured.
 //   - SARP follows the map output as it appears (sarp_refresh=false gives the
 //     paper's, which counts once).
+//   - Containers that are neither maps nor reduces (Spark's executors) get racks
+//     too (executors.go).
 //   - A user without a runnable task does not leave the node idle: the next
 //     user is served.
 //
@@ -47,10 +49,11 @@ type Policy struct {
 	holdMax model.Duration
 
 	jobs    map[model.AppID]*jobState
-	skipped map[model.UserID]model.Time // since when a user has been passed over for want of a good task
+	users   users
 	samp    sampScratch
-	running []bool // racks with running nodes, by rack number
-	epoch   int    // counts the changes of running
+	racks   uint64       // what choices were made for, as state.Capacity tells racks apart
+	mark    state.Mark   // up to where prospects follow the cluster
+	changed []*state.Job // room for what changed since
 	order   []ranked
 }
 
@@ -65,10 +68,12 @@ type jobState struct {
 	reduces reduceChoice
 	hold    hold
 	rank    int // of the last Plan
+
+	prospect prospect
 }
 
 // Remembered returns how many jobs and users the policy keeps state of.
-func (p *Policy) Remembered() int { return len(p.jobs) + len(p.skipped) }
+func (p *Policy) Remembered() int { return len(p.jobs) + len(p.users) }
 
 func (p *Policy) of(j *state.Job) *jobState {
 	s := p.jobs[j.ID]
@@ -77,57 +82,4 @@ func (p *Policy) of(j *state.Job) *jobState {
 		p.jobs[j.ID] = s
 	}
 	return s
-}
-
-// prune forgets jobs and users that left. With as many entries as live jobs or
-// fewer nothing can have been forgotten that the live jobs do not pay for, so
-// the state never outgrows the cluster.
-func (p *Policy) prune(v state.View) {
-	if len(p.jobs) > len(v.Jobs()) {
-		for id := range p.jobs { // order-free: each entry is judged on its own
-			if j := v.Job(id); j == nil || j.State.Final() {
-				delete(p.jobs, id)
-			}
-		}
-	}
-	if len(p.skipped) > len(v.Users()) {
-		p.pruneUsers(v)
-	}
-}
-
-func (p *Policy) pruneUsers(v state.View) {
-	live := make(map[model.UserID]bool, len(v.Users()))
-	for _, u := range v.Users() {
-		live[u.ID] = true
-	}
-	for id := range p.skipped { // order-free: each entry is judged on its own
-		if !live[id] {
-			delete(p.skipped, id)
-		}
-	}
-}
-
-// look takes note of which racks can run anything. What was chosen for other
-// racks is chosen again.
-func (p *Policy) look(v state.View) {
-	for i, r := range v.Racks() {
-		runs := r.Total.MemoryMiB > 0
-		if i == len(p.running) {
-			p.running = append(p.running, runs)
-			p.epoch++
-		}
-		if p.running[i] != runs {
-			p.running[i] = runs
-			p.epoch++
-		}
-	}
-}
-
-// tasksOf returns how many tasks a stage has: what the job says, else what is
-// known to be asked for.
-func tasksOf(s *state.Stage) int {
-	if s.Total > 0 {
-		return s.Total
-	}
-	return s.Pending + s.Running + s.Completed
 }
