@@ -1,0 +1,91 @@
+package nas
+
+import (
+	"math"
+
+	"heddle/core/model"
+	"heddle/core/state"
+)
+
+// The map completion thresholds of shuffle-heavy and shuffle-light jobs: Hadoop's
+// own, and all maps.
+const (
+	earliest = 0.05
+	latest   = 1.0
+)
+
+// due reports whether a job's reduces may be scheduled: enough maps are complete
+// for Hadoop's ApplicationMaster to ask for them and, with CA-RTS, for the
+// slides' threshold.
+//
+// The slides adapt the map completion threshold to the shuffle size, because a
+// reduce that waits for maps holds a container, and give no formula; the paper
+// leaves the threshold at Hadoop's (completion=slowstart). This is heddle's
+// (algorithms.md 2.3.7): the reduces start when what is left of the map phase is
+// as long as the shuffle.
+func (rs *reduceScheduler) due(v state.View, j *state.Job, predicted *state.Prediction) bool {
+	if !j.ReducesDue() {
+		return false
+	}
+	if !rs.params.CARTS || rs.params.Completion == CompletionSlowstart || j.Map.Total == 0 || j.Map.Completed >= j.Map.Total {
+		return true
+	}
+	return j.Map.Completed >= rs.spreadOf(v, j, predicted).due
+}
+
+// dueAt returns how many maps have to be complete.
+func (rs *reduceScheduler) dueAt(v state.View, j *state.Job, predicted *state.Prediction, s *spread) int {
+	theta := rs.classes.theta(predicted.Shuffle)
+	if rs.params.Completion == CompletionAdaptive {
+		if t, ok := rs.overlap(v, j, predicted, s); ok {
+			theta = t
+		}
+	}
+	// A product that is a whole number may come out a hair above it.
+	return int(math.Ceil(theta*float64(j.Map.Total) - 1e-9))
+}
+
+// theta is the threshold by shuffle size alone: 1 for light jobs, 0.05 for heavy
+// ones, in between linear in the logarithm of the size.
+func (c classes) theta(size model.Bytes) float64 {
+	switch {
+	case size <= c.light:
+		return latest
+	case size >= c.heavy:
+		return earliest
+	}
+	at := math.Log(float64(size)/float64(c.light)) / math.Log(float64(c.heavy)/float64(c.light))
+	return latest - (latest-earliest)*at
+}
+
+// overlap is 1 - T_s/T_m. T_s is how long the shuffle takes on the slowest
+// uplink, which carries p (1-p) S in each direction for a share p of the map
+// output and of the reduces, at an equal part for each job that shuffles now.
+// T_m is how long the map phase takes at the pace so far. It is false before a
+// map is complete, and where no uplink's capacity is known.
+func (rs *reduceScheduler) overlap(v state.View, j *state.Job, predicted *state.Prediction, s *spread) (theta float64, ok bool) {
+	elapsed := v.Now().Sub(j.Submitted)
+	if !s.known || j.Map.Completed == 0 || elapsed <= 0 {
+		return 0, false
+	}
+	mapPhase := elapsed.Seconds() * float64(j.Map.Total) / float64(j.Map.Completed)
+	slowest := 0.0
+	for r, rack := range v.Racks() {
+		link := slower(rack.Link.Out, rack.Link.In)
+		if link <= 0 || r >= len(s.share) {
+			continue
+		}
+		ok = true
+		fair := float64(link) / float64(max(rs.cluster.shuffling, 1))
+		slowest = max(slowest, s.share[r]*(1-s.share[r])*float64(predicted.Shuffle)/fair)
+	}
+	return min(max(latest-slowest/mapPhase, earliest), latest), ok
+}
+
+// slower returns the lower of two capacities, of those that are known.
+func slower(a, b model.BytesPerSecond) model.BytesPerSecond {
+	if a <= 0 || b <= 0 {
+		return max(a, b)
+	}
+	return min(a, b)
+}

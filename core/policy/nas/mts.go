@@ -1,0 +1,167 @@
+package nas
+
+import (
+	"heddle/core/model"
+	"heddle/core/policy"
+	"heddle/core/state"
+)
+
+// mapTask is the map one job could launch on the offered node. All maps of a
+// job count as average ones, so a job has one candidate: its most local.
+type mapTask struct {
+	job       *state.Job
+	level     model.Locality
+	output    model.Bytes // predicted
+	cost      float64     // MapCost
+	category  int
+	predicted bool
+}
+
+// closer is the order of step 1: unpredicted jobs, then the output closest to
+// the available space, then arrival.
+func (t *mapTask) closer(o *mapTask) bool {
+	switch {
+	case o.job == nil:
+		return true
+	case t.predicted != o.predicted:
+		return !t.predicted
+	}
+	return t.output > o.output
+}
+
+// cheaper is the order of rule 2(a): category, MapCost, the output closest to
+// the available space, arrival.
+func (t *mapTask) cheaper(o *mapTask) bool {
+	switch {
+	case o.job == nil:
+		return true
+	case t.category != o.category:
+		return t.category < o.category
+	case t.cost != o.cost:
+		return t.cost < o.cost
+	}
+	return t.output > o.output
+}
+
+// smaller is the order of rule 2(b): node-local maps, then the least output,
+// then arrival.
+func (t *mapTask) smaller(o *mapTask) bool {
+	if o.job == nil {
+		return true
+	}
+	if here, there := t.level == model.NodeLocal, o.level == model.NodeLocal; here != there {
+		return here
+	}
+	return t.output < o.output
+}
+
+// userMaps are the best maps of one user under each rule; a rule without any has no
+// job in it.
+type userMaps struct {
+	local     mapTask // node-local and shuffle-qualified: step 1
+	qualified mapTask // shuffle-qualified: rule 2(a)
+	least     mapTask // any: rule 2(b)
+}
+
+func (m *userMaps) add(t mapTask, available model.Bytes) {
+	if t.output <= available {
+		if t.level == model.NodeLocal && t.closer(&m.local) {
+			m.local = t
+		}
+		if t.cheaper(&m.qualified) {
+			m.qualified = t
+		}
+	}
+	if t.smaller(&m.least) {
+		m.least = t
+	}
+}
+
+// place is Algorithm 2.
+//
+// What it leaves open (algorithms.md 2.3.3): Delay scheduling counts a skip only
+// for who could have launched something, so does this; a user without a map for
+// the node is not skipped. The counter is set back in step 1 alone
+// (map_reset=local), so a user for whom nothing good turns up is not slowed map
+// by map.
+func (ms *mapScheduler) place(in *policy.Input, congested bool) []model.Placement {
+	available := ms.available(in.View, in.Offer.Node)
+	gated := congested && ms.params.MapGate != GateOff
+	var over mapTask // rule 2(b) of the first user who may, with over_threshold=all
+	qualified := false
+	for _, u := range in.View.Users() {
+		free, held := ms.mapsOf(in, u, available, gated)
+		if j := free.local.job; j != nil {
+			if s := ms.users[u.ID]; s != nil {
+				s.maps.reset()
+			}
+			return in.Launch(j, j.Map, model.ReasonShuffleQualified)
+		}
+		best := &free
+		if free.least.job == nil && ms.params.MapGate == GateSoft {
+			best = &held
+		}
+		if best.least.job == nil {
+			continue
+		}
+		qualified = qualified || best.qualified.job != nil
+		s := ms.user(u)
+		switch {
+		case !ms.skip.over(&s.maps, in.View.Now()):
+			s.maps.skip(in.View.Now())
+		case best.qualified.job != nil:
+			return ms.launchLate(in, s, best.qualified.job, model.ReasonMapWaited)
+		case ms.params.OverThreshold == ExcessUser:
+			return ms.launchLate(in, s, best.least.job, model.ReasonOverThreshold)
+		case over.job == nil:
+			over = best.least
+		}
+	}
+	if over.job != nil && !qualified {
+		return ms.launchLate(in, ms.user(over.job.Owner), over.job, model.ReasonOverThreshold)
+	}
+	return nil
+}
+
+// launchLate launches a map of a user who was passed over for long enough.
+func (ms *mapScheduler) launchLate(in *policy.Input, s *userState, j *state.Job, reason model.Reason) []model.Placement {
+	if ms.params.MapReset == ResetLaunch {
+		s.maps.reset()
+	}
+	return in.Launch(j, j.Map, reason)
+}
+
+// mapsOf returns the user's best maps for the offer: free those that may be
+// launched at once, held those of medium and heavy jobs while the gate is shut.
+func (ms *mapScheduler) mapsOf(in *policy.Input, u *state.User, available model.Bytes, gated bool) (free, held userMaps) {
+	for _, j := range u.Jobs() { // by arrival, so the first of equals is the earliest
+		if !in.Admits(j.Map) || j.Blacklisted(in.Offer.Node.Host) {
+			continue
+		}
+		predicted := predict(j)
+		level, _ := in.View.Locality(j.Map, in.Offer.Node)
+		t := mapTask{
+			job: j, level: level, output: predicted.MapOutput(), cost: ms.mapCost(level, predicted.MapInput()),
+			category: ms.classes.mapCategory(&predicted), predicted: predicted.Predicted,
+		}
+		if gated && ms.classes.of(&predicted) != light {
+			held.add(t, available)
+		} else {
+			free.add(t, available)
+		}
+	}
+	return free, held
+}
+
+// mapCost is MapCost = gamma x MapInputSize (§III-C).
+func (ms *mapScheduler) mapCost(level model.Locality, input model.Bytes) float64 {
+	gamma := ms.params.GammaRemote
+	switch level {
+	case model.NodeLocal:
+		gamma = ms.params.GammaNode
+	case model.RackLocal:
+		gamma = ms.params.GammaRack
+	case model.OffSwitch:
+	}
+	return gamma * float64(input)
+}

@@ -1,0 +1,241 @@
+package nas
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"heddle/core/model"
+	"heddle/core/policy"
+)
+
+// TypeOrder says which kind of task an untyped container is tried with first.
+type TypeOrder string
+
+// The three orders.
+const (
+	ByNetwork    TypeOrder = "network" // reduces below the congestion threshold, maps at or above it
+	ReducesFirst TypeOrder = "reduces"
+	MapsFirst    TypeOrder = "maps"
+)
+
+// Skips says what bounds how often a user is passed over.
+type Skips string
+
+// The two forms of the skip counters (§III-C and §IV-A).
+const (
+	ByTime  Skips = "time"  // so many seconds since the first skip: the paper's real cluster
+	ByCount Skips = "count" // so many offers: the paper's simulation
+)
+
+// ThresholdMode says where TrafficThreshold comes from.
+type ThresholdMode string
+
+// The three modes.
+const (
+	ThresholdAuto  ThresholdMode = "auto"  // equation 3
+	ThresholdFixed ThresholdMode = "fixed" // the operator's value
+	ThresholdOff   ThresholdMode = "off"   // every map qualifies (Fig. 3g, "w/o TT")
+)
+
+// Reset says which launches of maps set a user's skip counter back.
+type Reset string
+
+// The two readings (algorithms.md 2.3.3, appendix B 6).
+const (
+	ResetLocal  Reset = "local"  // those that meet both requirements: Algorithm 2
+	ResetLaunch Reset = "launch" // all: the text
+)
+
+// Excess says when rule 2(b) may exceed the threshold.
+type Excess string
+
+// The two readings (algorithms.md 2.3.3).
+const (
+	ExcessUser Excess = "user" // when the user has no shuffle-qualified map: Algorithm 2
+	ExcessAll  Excess = "all"  // when no user has one: the text
+)
+
+// Portion says which map output MapOutputPortion is of.
+type Portion string
+
+// The two readings (algorithms.md 2.3.5).
+const (
+	PortionPredicted Portion = "predicted" // of completed maps, and predicted of running ones
+	PortionCompleted Portion = "completed" // of completed maps alone
+)
+
+// Priority says which reduces go first within a category of CA-RTS.
+type Priority string
+
+// The three readings (algorithms.md 2.3.5).
+const (
+	DelayedFirst  Priority = "delayed"  // delayed ones, then those whose maps are complete: the text
+	CompleteFirst Priority = "complete" // the other way round
+	Either        Priority = "either"   // both alike: Algorithm 3
+)
+
+// Completion says when the reduces of a job may be scheduled.
+type Completion string
+
+// The three forms (algorithms.md 2.3.7).
+const (
+	CompletionAdaptive  Completion = "adaptive"  // when the shuffle fits into the rest of the map phase, by size where that is not known
+	CompletionTable     Completion = "table"     // by shuffle size
+	CompletionSlowstart Completion = "slowstart" // Hadoop's mapreduce.job.reduce.slowstart.completedmaps
+)
+
+// Gate says what becomes of maps of medium and heavy jobs on a congested rack.
+type Gate string
+
+// The three gates (algorithms.md 2.3.6).
+const (
+	GateSoft   Gate = "soft"   // they wait until the user has been skipped D^m times and has no light map
+	GateStrict Gate = "strict" // they wait until the rack is uncongested; no progress where only heavy jobs are left
+	GateOff    Gate = "off"
+)
+
+// Params are the policy's own settings.
+type Params struct {
+	LightMiB      float64 `json:"light_mib" doc:"a job whose predicted shuffle is smaller is shuffle-light (IV-A)"`
+	HeavyMiB      float64 `json:"heavy_mib" doc:"a job whose predicted shuffle is larger is shuffle-heavy, between the two it is medium (IV-A)"`
+	SmallInputMiB float64 `json:"small_input_mib" doc:"a job that reads less has a small input (IV-A)"`
+
+	CongestionThreshold float64      `json:"congestion_threshold" doc:"utilisation of an uplink from which on it is congested: 0.80 in IV-A, 0.90 in III-D"`
+	Scope               policy.Scope `json:"scope" doc:"whose uplink counts: the offered node's rack, any, or the mean"`
+	TypeOrder           TypeOrder    `json:"type_order" doc:"what a container is tried with first: network is reduces below the congestion threshold and maps above it; reduces; maps"`
+
+	Skips       Skips   `json:"skips" doc:"what bounds how long a user is passed over: time for a live cluster, count as in the paper's simulation"`
+	MapSkips    int     `json:"map_skips" doc:"D^m with skips: count"`
+	ReduceSkips int     `json:"reduce_skips" doc:"D^r with skips: count"`
+	MapWaitS    float64 `json:"map_wait_s" doc:"seconds a user may be passed over for want of a good map, with skips: time"`
+	ReduceWaitS float64 `json:"reduce_wait_s" doc:"seconds a user may be passed over for want of a light reduce, with skips: time; a plan holds that long for every reduce it holds"`
+
+	MapParams
+	ReduceParams
+}
+
+// MapParams are the settings of MTS.
+type MapParams struct {
+	MTS                 bool          `json:"mts" doc:"schedule maps by MTS; false is delay scheduling by user"`
+	TrafficThreshold    ThresholdMode `json:"traffic_threshold" doc:"a node's limit of predicted map output: auto is equation 3, fixed is traffic_threshold_mib, off is none"`
+	TrafficThresholdMiB float64       `json:"traffic_threshold_mib" doc:"the limit with traffic_threshold: fixed"`
+	Containers          int           `json:"containers" doc:"m of equation 3, containers per node; 0 is the node's memory over a map's"`
+	GammaNode           float64       `json:"gamma_node" doc:"cost per byte of a map that reads on its node (III-C)"`
+	GammaRack           float64       `json:"gamma_rack" doc:"cost per byte of a map that reads in its rack"`
+	GammaRemote         float64       `json:"gamma_remote" doc:"cost per byte of a map that reads from another rack"`
+	MapReset            Reset         `json:"map_reset" doc:"which launches set a user's map skips back: local is Algorithm 2, launch the text"`
+	OverThreshold       Excess        `json:"over_threshold" doc:"when a map may exceed the limit: user, that user has none below it; all, nobody has"`
+}
+
+// ReduceParams are the settings of CA-RTS, of CR-RTS and of plans.
+type ReduceParams struct {
+	CARTS         bool       `json:"ca_rts" doc:"schedule reduces by CA-RTS below the congestion threshold; false is fair order at Hadoop's slowstart"`
+	Portion       Portion    `json:"portion" doc:"which map output ReduceNum follows: predicted counts running maps too, completed does not"`
+	Priority      Priority   `json:"priority" doc:"what goes first within a category: delayed jobs, complete ones (all maps done), or either alike"`
+	FirstUserOnly bool       `json:"first_user_only" doc:"CA-RTS looks at the first user alone, as printed"`
+	Completion    Completion `json:"completion" doc:"when a job's reduces may start: adaptive, table (by shuffle size) or slowstart (Hadoop's)"`
+	CRRTS         bool       `json:"cr_rts" doc:"schedule reduces by CR-RTS at or above the congestion threshold; false makes no difference between the two"`
+	MapGate       Gate       `json:"map_gate" doc:"maps of medium and heavy jobs on a congested rack: soft, they wait their turn out; strict, they wait; off"`
+	ReduceReset   bool       `json:"reduce_reset" doc:"a reduce that waited its turn out sets the user's reduce skips back; Algorithm 4 prints no reset"`
+	HoldMaxS      float64    `json:"hold_max_s" doc:"the longest a plan holds a job's reduces in all, for maps to complete and again while uplinks are congested; 0 is never"`
+}
+
+// DefaultParams returns the paper's values (§IV-A) and the resolutions of
+// algorithms.md 2.3 where it gives none or two. Time bounds the skips, because a
+// service sees as many offers as it is asked for.
+func DefaultParams() Params {
+	return Params{
+		LightMiB: 1, HeavyMiB: 100, SmallInputMiB: 10,
+		CongestionThreshold: 0.80, Scope: policy.ScopeRack, TypeOrder: ByNetwork,
+		Skips: ByTime, MapSkips: 135, ReduceSkips: 135, MapWaitS: 5, ReduceWaitS: 5,
+		MapParams: MapParams{
+			MTS: true, TrafficThreshold: ThresholdAuto, GammaRack: 1, GammaRemote: 2,
+			MapReset: ResetLocal, OverThreshold: ExcessUser,
+		},
+		ReduceParams: ReduceParams{
+			CARTS: true, Portion: PortionPredicted, Priority: DelayedFirst, Completion: CompletionAdaptive,
+			CRRTS: true, MapGate: GateSoft, ReduceReset: true, HoldMaxS: 120,
+		},
+	}
+}
+
+// The bounds of what can be set: a day, and more than any use.
+const (
+	maxSeconds = 24 * 60 * 60
+	maxCount   = 1_000_000
+	maxMiB     = 1 << 30 // a PiB
+	maxHold    = 600     // the engine's own limit (I9)
+)
+
+// Validate reports every setting that is out of range.
+func (p *Params) Validate() error {
+	var errs []error
+	within := func(key string, v, lo, hi float64) {
+		if !(v >= lo && v <= hi) { // a NaN is refused too
+			errs = append(errs, fmt.Errorf("%s: must be between %g and %g, is %g", key, lo, hi, v))
+		}
+	}
+	const some = 1.0 / (1 << 20) // a byte
+	within("light_mib", p.LightMiB, some, maxMiB)
+	within("heavy_mib", p.HeavyMiB, some, maxMiB)
+	within("small_input_mib", p.SmallInputMiB, 0, maxMiB)
+	if p.LightMiB >= p.HeavyMiB {
+		errs = append(errs, fmt.Errorf("light_mib: must be below heavy_mib, is %g and %g", p.LightMiB, p.HeavyMiB))
+	}
+	within("congestion_threshold", p.CongestionThreshold, 0.01, 1)
+	within("map_skips", float64(p.MapSkips), 0, maxCount)
+	within("reduce_skips", float64(p.ReduceSkips), 0, maxCount)
+	within("map_wait_s", p.MapWaitS, 0, maxSeconds)
+	within("reduce_wait_s", p.ReduceWaitS, 0, maxSeconds)
+	within("traffic_threshold_mib", p.TrafficThresholdMiB, 0, maxMiB)
+	if p.TrafficThreshold == ThresholdFixed && p.TrafficThresholdMiB == 0 {
+		errs = append(errs, errors.New("traffic_threshold_mib: must be above 0 when traffic_threshold is fixed"))
+	}
+	within("containers", float64(p.Containers), 0, maxCount)
+	within("gamma_node", p.GammaNode, 0, 1000)
+	within("gamma_rack", p.GammaRack, 0, 1000)
+	within("gamma_remote", p.GammaRemote, 0, 1000)
+	within("hold_max_s", p.HoldMaxS, 0, maxHold)
+	return errors.Join(append(errs,
+		policy.OneOf("scope", p.Scope, policy.Scopes()...),
+		policy.OneOf("type_order", p.TypeOrder, ByNetwork, ReducesFirst, MapsFirst),
+		policy.OneOf("skips", p.Skips, ByTime, ByCount),
+		policy.OneOf("traffic_threshold", p.TrafficThreshold, ThresholdAuto, ThresholdFixed, ThresholdOff),
+		policy.OneOf("map_reset", p.MapReset, ResetLocal, ResetLaunch),
+		policy.OneOf("over_threshold", p.OverThreshold, ExcessUser, ExcessAll),
+		policy.OneOf("portion", p.Portion, PortionPredicted, PortionCompleted),
+		policy.OneOf("priority", p.Priority, DelayedFirst, CompleteFirst, Either),
+		policy.OneOf("completion", p.Completion, CompletionAdaptive, CompletionTable, CompletionSlowstart),
+		policy.OneOf("map_gate", p.MapGate, GateSoft, GateStrict, GateOff),
+	)...)
+}
+
+// New builds the policy from its section of the configuration.
+func New(raw json.RawMessage) (policy.Policy, error) {
+	return policy.Build(raw, DefaultParams(), NewWith)
+}
+
+// NewWith builds the policy from parameters.
+func NewWith(p Params) (*Policy, error) {
+	if err := p.Validate(); err != nil {
+		return nil, err
+	}
+	byTime := p.Skips == ByTime
+	shared := &common{
+		params:  p,
+		classes: classes{light: mib(p.LightMiB), heavy: mib(p.HeavyMiB), small: mib(p.SmallInputMiB)},
+		jobs:    map[model.AppID]*jobState{},
+		users:   map[model.UserID]*userState{},
+	}
+	return &Policy{
+		common:  shared,
+		maps:    mapScheduler{shared, patience{byTime: byTime, skips: p.MapSkips, wait: seconds(p.MapWaitS)}},
+		reduces: reduceScheduler{shared, patience{byTime: byTime, skips: p.ReduceSkips, wait: seconds(p.ReduceWaitS)}},
+		holdMax: seconds(p.HoldMaxS),
+	}, nil
+}
+
+func seconds(s float64) model.Duration { return model.Duration(s * float64(model.Second)) }
+
+func mib(v float64) model.Bytes { return model.Bytes(v * float64(model.MiB)) }

@@ -1,0 +1,54 @@
+package nas
+
+import (
+	"heddle/core/policy"
+	"heddle/core/state"
+)
+
+// follow brings each user's count of jobs with reduces that may start up to date
+// with the jobs that changed, and with all of them when the racks did: an offer
+// then looks at no job of a user who has none. It forgets what left.
+func (rs *reduceScheduler) follow(v state.View) {
+	if racks := v.Capacity().Racks; racks != rs.racks {
+		rs.racks, rs.mark = racks, state.Mark{}
+	}
+	rs.changed, rs.mark = v.Changed(rs.mark, rs.changed[:0])
+	for i, j := range rs.changed {
+		rs.changed[i] = nil
+		if j.State.Final() {
+			if s := rs.jobs[j.ID]; s != nil {
+				s.count(nil)
+			}
+			continue
+		}
+		var of *userState
+		if j.Reduce.Pending > 0 {
+			if predicted := predict(j); rs.due(v, j, &predicted) {
+				of = rs.user(j.Owner)
+			}
+		}
+		rs.of(j).count(of)
+	}
+	policy.PruneFunc(rs.jobs, v, func(s *jobState) { s.count(nil) })
+	policy.PruneUsers(rs.users, v)
+}
+
+// count has a job counted by a user, or by nobody.
+func (s *jobState) count(of *userState) {
+	if s.countedBy == of {
+		return
+	}
+	if s.countedBy != nil {
+		s.countedBy.ready--
+	}
+	if s.countedBy = of; of != nil {
+		of.ready++
+	}
+}
+
+// ready reports whether a user may have a reduce to start: its tasks may still
+// not fit, or the job refuse the host.
+func (rs *reduceScheduler) ready(u *state.User) bool {
+	s := rs.users[u.ID]
+	return s != nil && s.ready > 0
+}

@@ -1,0 +1,106 @@
+package nas
+
+import (
+	"math"
+
+	"heddle/core/model"
+	"heddle/core/state"
+)
+
+// overview is what is summed up over the whole cluster, at most once a second
+// and for every plan: offers in between do not look at other users' jobs.
+type overview struct {
+	known     bool
+	at        model.Time
+	perMap    float64 // sum of S over sum of K: bytes of an average map, +Inf without maps
+	mapMemory float64 // MiB of an average map, 0 when no job has told
+	shuffling int     // jobs with running reduces
+}
+
+// refreshEvery is how old an overview may get. The paper updates TrafficThreshold
+// "periodically".
+const refreshEvery = model.Second
+
+func (o *overview) refresh(v state.View) {
+	if age := v.Now().Sub(o.at); o.known && age >= 0 && age < refreshEvery {
+		return
+	}
+	o.read(v)
+}
+
+func (o *overview) read(v state.View) {
+	o.known, o.at = true, v.Now()
+	// Sums of integers: the order of jobs does not matter to the last bit.
+	var shuffle, memory model.Bytes
+	maps, sized := 0, 0
+	o.shuffling = 0
+	for _, j := range v.Jobs() {
+		p := predict(j)
+		maps += p.Maps
+		shuffle += p.Shuffle
+		if m := j.Map.Capability.MemoryMiB; m > 0 {
+			memory += model.Bytes(m) * model.Bytes(p.Maps)
+			sized += p.Maps
+		}
+		if j.Reduce.Running > 0 {
+			o.shuffling++
+		}
+	}
+	o.perMap, o.mapMemory = math.Inf(1), 0
+	if maps > 0 {
+		o.perMap = float64(shuffle) / float64(maps)
+	}
+	if sized > 0 {
+		o.mapMemory = float64(memory) / float64(sized)
+	}
+}
+
+// unlimited is a threshold nothing exceeds.
+const unlimited model.Bytes = math.MaxInt64 / 2
+
+// trafficThreshold is what the maps running on a node may put out in all:
+// m S / K (equation 3), the part of one node in an average wave.
+//
+// Deviation: the paper's nodes are alike and have m containers each. A YARN node
+// has room for as many maps as its memory holds, so that m is the node's own and
+// the sum over the nodes is still what a wave puts out (equation 2).
+func (ms *mapScheduler) trafficThreshold(n *state.Node) model.Bytes {
+	switch ms.params.TrafficThreshold {
+	case ThresholdFixed:
+		return mib(ms.params.TrafficThresholdMiB)
+	case ThresholdOff:
+		return unlimited
+	case ThresholdAuto:
+	}
+	limit := ms.cluster.perMap * float64(ms.containers(n))
+	if limit >= float64(unlimited) {
+		return unlimited
+	}
+	return model.Bytes(limit)
+}
+
+// containers returns m of a node.
+func (ms *mapScheduler) containers(n *state.Node) int {
+	if ms.params.Containers > 0 {
+		return ms.params.Containers
+	}
+	if ms.cluster.mapMemory <= 0 {
+		return 1
+	}
+	return max(int(float64(n.Total.MemoryMiB)/ms.cluster.mapMemory), 1)
+}
+
+// available is what a node's maps may still put out: the threshold without the
+// predicted output of the maps that run there. It is below zero after a launch
+// that exceeded the threshold, until maps end.
+func (ms *mapScheduler) available(v state.View, n *state.Node) model.Bytes {
+	avail := ms.trafficThreshold(n)
+	if avail == unlimited {
+		return unlimited
+	}
+	for _, r := range v.RunningMaps(n) {
+		predicted := predict(r.Job)
+		avail -= predicted.MapOutput() * model.Bytes(r.Count)
+	}
+	return avail
+}
