@@ -1,0 +1,485 @@
+package dawn
+
+import (
+	"cmp"
+	"slices"
+
+	"heddle/core/model"
+	"heddle/core/shuffle"
+	"heddle/core/state"
+)
+
+// online is the plan of all live jobs (§III-B), kept up to date at the cost of
+// what changed: the jobs the cluster says changed, and those that read the same
+// as one of them. Line 2 of Algorithm 1 is follow.
+//
+// What a job's dependents will read from a sibling depends on where the sibling
+// is planned, and the sibling's plan on where the job is. Arrival breaks the
+// circle: a job sees the plans of those that came before it, and of those that
+// came later only what they launched already.
+type online struct {
+	params Params
+	jobs   map[model.AppID]*job
+	tied   map[model.AppID]*job // whose choice the load of racks decided
+	mark   state.Mark
+	open   []bool     // racks with running nodes, by rack number
+	total  []int64    // their memory, MiB: what they hold
+	origin model.Time // of the starvation windows
+	load   []float64  // how full a rack is, in tenths, so that it does not change with every container
+
+	changed []*state.Job // of one call; no job is kept
+	dirty   []*job       // to be planned, by arrival
+	math    arithmetic
+}
+
+// job is what is kept of one live job.
+type job struct {
+	id        model.AppID
+	submitted model.Time
+	user      model.UserID
+	dirty     bool
+	reads     bool // its input, already
+
+	maps, reduces, other choice
+	told                 outlook
+	filed                filed
+	rank                 int // of the last Plan
+}
+
+// outlook is what a job's relatives were told of its output.
+type outlook struct {
+	total model.Bytes
+	on    []model.Bytes // by tasks that run or ran there
+	rack  int           // where the rest is planned
+}
+
+// choice is where a stage of a job is wanted.
+type choice struct {
+	max, dep  shuffle.Pick  // max_r and dep_r; the same for a stage that is not the last
+	from      []model.Bytes // what draws it, by rack
+	total     model.Bytes
+	tentative bool // from is expected, nothing of it has been seen
+}
+
+func compareJobs(a, b *job) int {
+	return cmp.Or(cmp.Compare(a.submitted, b.submitted), cmp.Compare(a.id, b.id))
+}
+
+// follow brings the plan up to date, and returns the jobs that were planned
+// anew; the slice is valid until the next call. Jobs that are gone leave the orders.
+func (o *online) follow(v state.View, left *orders) []*job {
+	o.dirty = o.dirty[:0]
+	o.look(v)
+	o.changed, o.mark = v.Changed(o.mark, o.changed[:0])
+	for _, j := range o.changed {
+		o.notice(v, j, left)
+	}
+	clear(o.changed)
+	if len(o.jobs) > len(v.Jobs()) {
+		for id, k := range o.jobs { // order-free: each entry is judged on its own
+			if j := v.Job(id); j == nil || j.State.Final() {
+				o.drop(k, left)
+			}
+		}
+		o.dirty = slices.DeleteFunc(o.dirty, func(k *job) bool { return o.jobs[k.id] != k })
+	}
+	slices.SortFunc(o.dirty, compareJobs)
+	for i := 0; i < len(o.dirty); i++ {
+		k := o.dirty[i]
+		k.dirty = false
+		o.plan(v, v.Job(k.id), k)
+	}
+	return o.dirty
+}
+
+// look takes note of what the racks can run, and how full they are. Every job is
+// planned anew when a rack gets larger or smaller, those whose choice the load
+// decided when that changes.
+func (o *online) look(v state.View) {
+	opened, loaded := o.origin != v.FirstSubmit(), false
+	o.origin = v.FirstSubmit()
+	for r, rack := range v.Racks() {
+		if r == len(o.open) {
+			o.open, o.load, o.total = append(o.open, false), append(o.load, 0), append(o.total, 0)
+			opened = true
+		}
+		total := rack.Total.MemoryMiB
+		if total != o.total[r] {
+			o.total[r], o.open[r], opened = total, total > 0, true
+		}
+		load := 0.0
+		if total > 0 {
+			load = float64(rack.Used.MemoryMiB * 10 / total)
+		}
+		if load != o.load[r] {
+			o.load[r], loaded = load, true
+		}
+	}
+	if n := len(v.Racks()); n < len(o.open) { // another cluster
+		o.open, o.load, o.total, opened = o.open[:n], o.load[:n], o.total[:n], true
+	}
+	anew := o.tied
+	switch {
+	case opened:
+		anew = o.jobs
+	case !loaded:
+		return
+	}
+	for _, k := range anew { // order-free: sorted before they are planned
+		o.again(k)
+	}
+}
+
+// again puts a job among those to be planned.
+func (o *online) again(k *job) {
+	if k != nil && !k.dirty {
+		k.dirty = true
+		o.dirty = append(o.dirty, k)
+	}
+}
+
+// notice takes note of a job that changed.
+func (o *online) notice(v state.View, j *state.Job, left *orders) {
+	k := o.jobs[j.ID]
+	if j.State.Final() {
+		o.drop(k, left)
+		o.relatives(v, j)
+		o.parents(v, j)
+		return
+	}
+	if k != nil && (k.submitted != j.Submitted || k.user != j.User) {
+		o.drop(k, left)
+		k = nil
+	}
+	if k == nil {
+		k = &job{id: j.ID, submitted: j.Submitted, user: j.User, told: outlook{rack: shuffle.None}}
+		o.jobs[j.ID] = k
+		o.relatives(v, j)
+		o.parents(v, j)
+	}
+	o.again(k)
+	if reads := reading(j); reads != k.reads {
+		k.reads = reads
+		o.parents(v, j)
+	}
+	if k.told.change(state.ResultOf(j, o.params.OutputRatio), len(o.open)) {
+		o.relatives(v, j)
+	}
+}
+
+func (o *online) drop(k *job, left *orders) {
+	if k == nil {
+		return
+	}
+	left.remove(k)
+	delete(o.jobs, k.id)
+	delete(o.tied, k.id)
+	k.dirty = true // whoever has it in a list does not plan it
+	o.dirty = slices.DeleteFunc(o.dirty, func(d *job) bool { return d == k })
+}
+
+// relatives puts the jobs among those to be planned that count on a job's
+// output: its dependents, and who else they read.
+func (o *online) relatives(v state.View, j *state.Job) {
+	for _, d := range v.Dependents(j) {
+		if d.Job != nil {
+			o.again(o.jobs[d.Job.ID])
+		}
+		for _, p := range d.Others {
+			if p.Job != nil {
+				o.again(o.jobs[p.Job.ID])
+			}
+		}
+	}
+}
+
+// parents puts the jobs among those to be planned that count on a job to read
+// their output.
+func (o *online) parents(v state.View, j *state.Job) {
+	for _, p := range v.Parents(j) {
+		if p.Job != nil {
+			o.again(o.jobs[p.Job.ID])
+		}
+	}
+}
+
+// reading reports whether a job has begun to read its input, so that it is too
+// late to bring more of it together.
+func reading(j *state.Job) bool { return j.State.Final() || j.Map.Running+j.Map.Completed > 0 }
+
+// change takes in a job's output as it is expected now, and reports whether
+// that is news.
+func (l *outlook) change(r state.Result, racks int) bool {
+	news := l.total != r.Total
+	l.total, l.on = r.Total, l.on[:min(len(l.on), racks)]
+	for n := range racks {
+		if n == len(l.on) {
+			l.on = append(l.on, 0)
+		}
+		if b := r.On(n); b != l.on[n] {
+			l.on[n], news = b, true
+		}
+	}
+	return news
+}
+
+// plan chooses the racks of a job's stages.
+func (o *online) plan(v state.View, j *state.Job, k *job) {
+	o.planMaps(v, j, k)
+	if j.Graph != nil {
+		o.planGraph(v, j, k)
+	} else {
+		o.planReduces(v, j, k)
+	}
+	if k.maps.max.Tied || k.reduces.max.Tied || k.reduces.dep.Tied || k.other.max.Tied || k.other.dep.Tied {
+		o.tied[k.id] = k
+	} else {
+		delete(o.tied, k.id)
+	}
+	last := &k.reduces
+	if j.Graph == nil && j.Reduce.Tasks() == 0 {
+		last = &k.maps // they write the output
+	}
+	if k.told.rack == last.dep.Rack {
+		return
+	}
+	k.told.rack = last.dep.Rack
+	for _, d := range v.Dependents(j) { // those that came before do not count on it
+		if d.Job != nil {
+			o.later(k, o.jobs[d.Job.ID])
+		}
+		for _, p := range d.Others {
+			if p.Job != nil {
+				o.later(k, o.jobs[p.Job.ID])
+			}
+		}
+	}
+}
+
+// later puts a job among those to be planned if it came after another one,
+// which is being planned.
+func (o *online) later(than, k *job) {
+	if k == nil || k.dirty || compareJobs(than, k) >= 0 {
+		return
+	}
+	k.dirty = true
+	i, _ := slices.BinarySearchFunc(o.dirty, k, compareJobs)
+	o.dirty = slices.Insert(o.dirty, i, k)
+}
+
+func (o *online) field(s *state.Stage) shuffle.Field {
+	return shuffle.Field{Open: o.open, Load: o.load, Tasks: s.LaunchedByRack()}
+}
+
+// planMaps is the proactive task aggregation (eq. 1): the rack with most of the
+// input. Input nobody told of is what the job's parents put out.
+func (o *online) planMaps(v state.View, j *state.Job, k *job) {
+	c := &k.maps
+	c.from, c.total, c.tentative = emptied(c.from, len(o.open)), 0, false
+	if len(j.Input.Blocks) > 0 {
+		copy(c.from, j.Input.ByRack)
+		c.total = j.Input.Bytes
+	} else {
+		c.tentative = true
+		for _, p := range v.Parents(j) {
+			c.total += o.add(c.from, p.Job, k)
+		}
+	}
+	c.max = shuffle.MostOn(c.from, c.total, o.field(j.Map))
+	c.dep = c.max
+}
+
+// planReduces is the dependency-aware task assignment (eqs. 2 to 5).
+//
+// Intermediate data counts as it will lie: the output of complete maps where it
+// is, that of running ones where they run, that of the others on the rack maps
+// prefer (algorithms.md 1.3; the paper plans reduces when all maps are done).
+func (o *online) planReduces(v state.View, j *state.Job, k *job) {
+	c := &k.reduces
+	c.from = emptied(c.from, len(o.open))
+	copy(c.from, j.Output.ByRack)
+	c.tentative = shuffle.Total(c.from) == 0
+	predicted := j.Predict()
+	perMap := predicted.MapOutput()
+	rest := max(j.Map.Tasks(), j.Map.Completed)
+	for r := range c.from {
+		rest -= j.Map.Launched(r)
+		c.from[r] += perMap * model.Bytes(max(j.Map.Launched(r)-j.Map.CompletedIn(r), 0))
+	}
+	c.total = shuffle.Total(c.from) + j.Output.Unplaced
+	if coming := perMap * model.Bytes(max(rest, 0)); coming > 0 {
+		c.total += coming
+		if k.maps.max.Rack != shuffle.None {
+			c.from[k.maps.max.Rack] += coming
+		}
+	}
+	f := o.field(j.Reduce)
+	c.max = shuffle.MostOn(c.from, c.total, f)
+	c.dep = c.max
+	if in := o.inflows(v, j, k); len(in) > 0 {
+		m := &o.math
+		m.costs = shuffle.DependentCosts(m.costs, len(o.open), o.rest(k), o.spill(), in)
+		c.dep = shuffle.LeastDependent(m.costs, c.from, c.total, c.max, f)
+	}
+}
+
+// planGraph chooses by the job's own graph of stages (§III-B3): maps are the
+// stage that reads from outside, reduces the last one, what is neither the first
+// stage in order that has tasks to come.
+func (o *online) planGraph(v state.View, j *state.Job, k *job) {
+	g := j.Graph
+	picks := g.Plan(len(o.open), o.spill(), o.inflows(v, j, k), o.field(j.Other))
+	order := g.Order()
+	take := func(c *choice, x int) {
+		p := &picks[x]
+		c.from = emptied(c.from, len(o.open))
+		copy(c.from, p.From)
+		c.max, c.dep, c.total, c.tentative = p.Max, p.Dep, p.Total, shuffle.Total(p.From) == 0
+	}
+	if len(j.Input.Blocks) == 0 {
+		take(&k.maps, order[0])
+	}
+	take(&k.reduces, order[len(order)-1])
+	if now := g.Now(); now != shuffle.None {
+		take(&k.other, now)
+	}
+}
+
+// inflows returns, for each dependent of a job that has yet to read, what it
+// reads besides the output that is still to be placed: what the others it reads
+// put out, and what the job's own tasks put out where they run or ran.
+func (o *online) inflows(v state.View, j *state.Job, k *job) []shuffle.Inflow {
+	m := &o.math
+	m.inflows = m.inflows[:0]
+	for _, d := range v.Dependents(j) {
+		if d.Job != nil && reading(d.Job) {
+			continue
+		}
+		in := m.next(len(o.open))
+		for _, p := range d.Others {
+			in.Total += o.add(in.ByRack, p.Job, k)
+		}
+		in.Total += o.addOn(in.ByRack, k.told.on)
+	}
+	return m.inflows
+}
+
+// add adds a parent's output to what lies on each rack, as a job sees it: what
+// is written or being written there, and the rest where it is planned if the
+// parent came before the job. It returns how much that is.
+func (o *online) add(byRack []model.Bytes, parent *state.Job, k *job) model.Bytes {
+	if parent == nil {
+		return 0
+	}
+	m := &o.math
+	m.on = emptied(m.on, len(byRack))
+	r := state.ResultOf(parent, o.params.OutputRatio)
+	for n := range m.on {
+		m.on[n] = r.On(n)
+	}
+	at := o.jobs[parent.ID]
+	if at != nil && at.told.rack != shuffle.None && at.told.rack < len(m.on) && compareJobs(at, k) < 0 {
+		m.on[at.told.rack] += max(r.Total-shuffle.Total(m.on), 0)
+	}
+	return o.addOn(byRack, m.on)
+}
+
+// addOn adds an output that was or will be written where on says.
+func (o *online) addOn(byRack, on []model.Bytes) model.Bytes {
+	total, spill := shuffle.Total(on), o.spill()
+	for r := range byRack {
+		b := model.Bytes(0)
+		if r < len(on) {
+			b = on[r]
+		}
+		byRack[r] += b + model.Bytes(float64(total-b)*spill)
+	}
+	return total
+}
+
+// rest returns how much of a job's output is still to be placed.
+func (o *online) rest(k *job) model.Bytes { return max(k.told.total-shuffle.Total(k.told.on), 0) }
+
+// spill is the part of an output expected on each rack but the writer's: HDFS
+// puts the second and third replica together on one other rack (algorithms.md 1.2).
+func (o *online) spill() float64 {
+	if o.params.Replicas != ReplicasAll || len(o.open) < 2 {
+		return 0
+	}
+	return 1 / float64(len(o.open)-1)
+}
+
+// arithmetic holds what one plan is computed in.
+type arithmetic struct {
+	on      []model.Bytes
+	costs   []model.Bytes
+	inflows []shuffle.Inflow
+}
+
+// next returns one more, empty inflow.
+func (m *arithmetic) next(racks int) *shuffle.Inflow {
+	n := len(m.inflows)
+	if n < cap(m.inflows) {
+		m.inflows = m.inflows[:n+1]
+	} else {
+		m.inflows = append(m.inflows, shuffle.Inflow{})
+	}
+	in := &m.inflows[n]
+	in.ByRack, in.Total = emptied(in.ByRack, racks), 0
+	return in
+}
+
+func emptied(s []model.Bytes, n int) []model.Bytes {
+	s = s[:0]
+	for range n {
+		s = append(s, 0)
+	}
+	return s
+}
+
+// stageOf returns the stage a job is in: maps while there are any to launch,
+// then reduces (§III-B1: they run one after the other in the plan).
+func stageOf(j *state.Job) *state.Stage {
+	switch {
+	case j.Map.Pending > 0:
+		return j.Map
+	case j.Reduce.Pending > 0 && j.ReducesDue():
+		return j.Reduce
+	case j.Graph != nil && j.Other.Pending > 0:
+		return j.Other
+	}
+	return nil
+}
+
+func (k *job) choiceOf(kind model.Stage) *choice {
+	switch kind {
+	case model.StageReduce:
+		return &k.reduces
+	case model.StageOther:
+		return &k.other
+	case model.StageMap, model.StageAM:
+	}
+	return &k.maps
+}
+
+// pick returns the preferred rack under a state of the network: max_r while it
+// is saturated, dep_r while it is not (§III-C).
+func (c *choice) pick(saturated bool) shuffle.Pick {
+	if saturated {
+		return c.max
+	}
+	return c.dep
+}
+
+// reason says why a stage is wanted on a rack.
+func (c *choice) reason(kind model.Stage, saturated bool) model.Reason {
+	switch p := c.pick(saturated); {
+	case p.Rack == shuffle.None:
+		return model.ReasonNoInput
+	case kind == model.StageMap:
+		return model.ReasonMostInput
+	case p.Rack != c.max.Rack:
+		return model.ReasonDependents
+	}
+	return model.ReasonMostIntermediate
+}
