@@ -1,0 +1,125 @@
+package num
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"heddle/core/model"
+	"heddle/core/policy"
+	"heddle/core/shuffle/tandem"
+)
+
+// Sizes are the settings every policy of this package has: how jobs are sized,
+// and how maps wait for locality.
+type Sizes struct {
+	MapRate  float64 `json:"map_rate"  doc:"bytes of input per second that one map container works off; with the uplinks it decides which jobs count as shuffle-heavy"`
+	Uplink   float64 `json:"uplink"    doc:"bytes per second of a rack's uplink whose capacity is not configured"`
+	BlockMiB float64 `json:"block_mib" doc:"MiB a map is taken to read where the input is not known"`
+	DelayS   float64 `json:"delay_s"   doc:"seconds a job lets offers pass for a node-local map; 0 takes any map at once (the paper)"`
+}
+
+// DefaultSizes returns heddle's choices: the paper has no tasks. 10 MiB/s works
+// off a block of 128 MiB in 13 s.
+func DefaultSizes() Sizes {
+	return Sizes{MapRate: 10 * float64(model.MiB), Uplink: 125e6, BlockMiB: 128, DelayS: 0}
+}
+
+// Params are NUM's own settings.
+type Params struct {
+	P1      tandem.Policy `json:"p1"       doc:"P1, good for response time: maxsrpt, splitsrpt, uopt or psfair (4.2)"`
+	P2      tandem.Policy `json:"p2"       doc:"P2, good for the network: one of the same"`
+	Theta   float64       `json:"theta"    doc:"the most of the map containers that P2 gets, 0 to 1 (4.2)"`
+	BufferS float64       `json:"buffer_s" doc:"seconds of the network that unfetched map output may be worth and still count as none; 0 is the paper"`
+	Sizes
+}
+
+// DefaultParams returns the paper's best, NUM(MaxSRPT, SplitSRPT, 0.85), with a
+// second of buffer: less is gone before heddle reads the counters again.
+func DefaultParams() Params {
+	return Params{P1: tandem.MaxSRPT, P2: tandem.SplitSRPT, Theta: 0.85, BufferS: 1, Sizes: DefaultSizes()}
+}
+
+// maxSeconds bounds every duration: a day is beyond any use.
+const maxSeconds = 24 * 60 * 60
+
+// Validate reports every setting that is out of range.
+func (p Params) Validate() error {
+	var errs []error
+	if err := (&tandem.NUM{P1: p.P1, P2: p.P2, Theta: p.Theta}).Validate(); err != nil {
+		errs = append(errs, err)
+	}
+	return errors.Join(append(errs, within("buffer_s", p.BufferS, 0, maxSeconds), p.Sizes.Validate())...)
+}
+
+// Validate reports every setting that is out of range.
+func (s Sizes) Validate() error {
+	return errors.Join(
+		within("map_rate", s.MapRate, 1, 1e12), within("uplink", s.Uplink, 1, 1e15), within("block_mib", s.BlockMiB, 1, 1e6),
+		within("delay_s", s.DelayS, 0, maxSeconds),
+	)
+}
+
+func within(key string, v, lo, hi float64) error {
+	if v >= lo && v <= hi { // a NaN is refused too
+		return nil
+	}
+	return fmt.Errorf("%s: must be between %g and %g, is %g", key, lo, hi, v)
+}
+
+// New builds NUM from its section of the configuration.
+func New(raw json.RawMessage) (policy.Policy, error) {
+	return policy.Build(raw, DefaultParams(), NewWith)
+}
+
+// NewWith builds NUM from parameters.
+func NewWith(p Params) (*Policy, error) {
+	if err := p.Validate(); err != nil {
+		return nil, err
+	}
+	built := assemble(p, p.P1)
+	built.second = built.queues.side(p.P2)
+	built.second.reason = model.ReasonFeedsNetwork
+	return built, nil
+}
+
+// Alone returns what builds one of the schedules as a policy of its own.
+func Alone(schedule tandem.Policy) policy.Factory {
+	return func(raw json.RawMessage) (policy.Policy, error) {
+		s := DefaultSizes()
+		if err := policy.Decode(raw, &s); err != nil {
+			return nil, err
+		}
+		if err := s.Validate(); err != nil {
+			return nil, err
+		}
+		return assemble(Params{Sizes: s}, schedule), nil
+	}
+}
+
+// assemble builds a policy whose first, and as yet only, schedule is given.
+func assemble(p Params, first tandem.Policy) *Policy {
+	built := &Policy{params: p, delay: model.Duration(p.DelayS * float64(model.Second))}
+	x := &built.queues
+	x.sizes, x.jobs = &built.params.Sizes, map[model.AppID]*entry{}
+	x.shuffle = x.add(first, 0, true)
+	built.first = x.side(first)
+	return built
+}
+
+// side makes the orders of a schedule of the map queue.
+func (x *index) side(p tandem.Policy) side {
+	s := side{policy: p}
+	for lane := range p.Lanes() {
+		s.lanes = append(s.lanes, x.add(p, lane, false))
+	}
+	switch p {
+	case tandem.MaxSRPT, tandem.SplitSRPT:
+		s.reason = model.ReasonLeastRemaining
+	case tandem.UOPT:
+		s.reason = model.ReasonFeedsNetwork
+	case tandem.Fair:
+		s.reason = model.ReasonFairShare
+	}
+	return s
+}
