@@ -61,7 +61,7 @@ func (e *Engine) Name() string { return e.opts.Name }
 // numbered decisions. A placement that breaks a rule is dropped and counted.
 // The error is a panic of the policy; the round then has no placement.
 func (e *Engine) Round(offer policy.Offer) ([]model.Decision, error) {
-	placements, err := e.place(offer)
+	placements, err := e.Offer(offer)
 	if err != nil || len(placements) == 0 {
 		return nil, err
 	}
@@ -73,15 +73,15 @@ func (e *Engine) Round(offer policy.Offer) ([]model.Decision, error) {
 	return e.cluster.Record(decisions), nil
 }
 
-// place returns the policy's placements for one offer that pass the rules. It
-// leaves the cluster as it was.
-func (e *Engine) place(offer policy.Offer) ([]model.Placement, error) {
+// Offer returns the policy's placements for one offer that pass the rules, and
+// counts those that do not. It leaves the cluster as it was, and allocates
+// nothing beside what the policy does. The slice is valid until the next offer.
+func (e *Engine) Offer(offer policy.Offer) ([]model.Placement, error) {
 	proposed, err := e.ask(offer)
 	if err != nil || len(proposed) == 0 {
 		return nil, err
 	}
-	mark := e.cluster.Mark()
-	kept := proposed[:0]
+	kept, assumed := proposed[:0], 0
 	for i := range proposed {
 		p := proposed[i]
 		rule := e.check(&p, offer)
@@ -93,9 +93,14 @@ func (e *Engine) place(offer policy.Offer) ([]model.Placement, error) {
 			continue
 		}
 		kept = append(kept, p)
-		e.cluster.Assume(p)
+		if i+1 < len(proposed) { // what follows is judged beside it
+			e.cluster.Assume(p)
+			assumed++
+		}
 	}
-	e.cluster.Rollback(mark)
+	for _, p := range kept[:assumed] {
+		e.cluster.Withdraw(p)
+	}
 	return kept, nil
 }
 

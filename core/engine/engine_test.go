@@ -163,7 +163,7 @@ func TestPlans(t *testing.T) {
 		{App: id, Stage: model.StageReduce, Rank: 1, Racks: []model.RackTarget{{Rack: "/rack9", Count: 1}}},
 		{App: id, Stage: model.StageReduce, Rank: 1, Hold: true},
 		{App: id, Stage: model.StageReduce, Rank: 1, Hold: true, Until: 10_000 + model.Time(model.Minute)*60},
-		{App: id, Stage: model.StageOther, Rank: 1},
+		{App: id, Stage: model.StageAM, Rank: 1},
 	}
 	p := &planner{plans: append(bad, good)}
 	e := engine.New(engine.DefaultOptions("test"), p, c)
@@ -193,6 +193,23 @@ func TestPlans(t *testing.T) {
 	}
 	if rank := c.View().Job(id).PlanOf(model.StageReduce).Rank; rank != 2 {
 		t.Errorf("attached rank %d, want the newer 2", rank)
+	}
+}
+
+// TestPlanApp: one job is planned without a round of all.
+func TestPlanApp(t *testing.T) {
+	t.Parallel()
+	c := cluster()
+	p := &planner{plans: []model.Plan{{App: id, Stage: model.StageMap, Rank: 1, Reason: model.ReasonInputRacks, Racks: []model.RackTarget{{Rack: "/rack1", Count: 3}}}}}
+	e := engine.New(engine.DefaultOptions("test"), p, c)
+	if got, err := e.PlanApp(10_000, "application_1_0099"); err != nil || len(got) != 0 {
+		t.Errorf("an unknown application: %v, %v", got, err)
+	}
+	if got, err := e.PlanApp(10_000, id); err != nil || len(got) != 1 || c.View().Job(id).PlanOf(model.StageMap) == nil {
+		t.Errorf("decisions %v, %v, plan %v; want one, attached", got, err, c.View().Job(id).PlanOf(model.StageMap))
+	}
+	if _, err := e.PlanApp(10_000+30_001, id); !errors.Is(err, engine.ErrStale) {
+		t.Errorf("on stale state: %v", err)
 	}
 }
 

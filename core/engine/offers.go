@@ -31,16 +31,18 @@ type offered struct {
 // the targets are the tasks already launched plus those the policy placed.
 func (e *Engine) planFromOffers(jobs []*state.Job) ([]model.Plan, error) {
 	e.offers = offerCount{counts: map[stageKey]*offered{}}
-	mark := e.cluster.Mark()
-	err := e.offerAll()
-	e.cluster.Rollback(mark)
+	assumed, err := e.offerAll()
+	for _, p := range assumed {
+		e.cluster.Withdraw(p)
+	}
 	if err != nil {
 		return nil, err
 	}
 	return e.offers.plans(e.in.View, jobs), nil
 }
 
-func (e *Engine) offerAll() error {
+// offerAll returns what was placed; it is still assumed.
+func (e *Engine) offerAll() (assumed []model.Placement, err error) {
 	left := e.opts.MaxOffers
 	for placed := true; placed && left > 0; {
 		placed = false
@@ -49,18 +51,19 @@ func (e *Engine) offerAll() error {
 				continue
 			}
 			left--
-			placements, err := e.place(policy.Offer{Node: n})
+			placements, err := e.Offer(policy.Offer{Node: n})
 			if err != nil {
-				return err
+				return assumed, err
 			}
 			for _, p := range placements {
 				e.cluster.Assume(p)
+				assumed = append(assumed, p)
 				e.offers.add(p, n.Rack.Index)
 				placed = true
 			}
 		}
 	}
-	return nil
+	return assumed, nil
 }
 
 func (o *offerCount) add(p model.Placement, rack int) {

@@ -13,10 +13,25 @@ import (
 // Plan asks the policy for the targets of every live job at now, attaches them
 // to the jobs, and returns those that changed as numbered decisions.
 func (e *Engine) Plan(now model.Time) ([]model.Decision, error) {
+	return e.plan(now, e.in.View.Jobs())
+}
+
+// PlanApp does what Plan does for one live job: for an application that has just
+// asked for something new and is not to wait for the next round. A job that is
+// not known gets no decision.
+func (e *Engine) PlanApp(now model.Time, id model.AppID) ([]model.Decision, error) {
+	j := e.in.View.Job(id)
+	if j == nil || j.State.Final() {
+		return nil, nil
+	}
+	return e.plan(now, []*state.Job{j})
+}
+
+func (e *Engine) plan(now model.Time, jobs []*state.Job) ([]model.Decision, error) {
 	if age, ok := e.in.View.Age(model.SourceRM, now); e.opts.MaxAge > 0 && (!ok || age > e.opts.MaxAge) {
 		return nil, ErrStale
 	}
-	plans, err := e.PlanJobs(e.in.View.Jobs())
+	plans, err := e.PlanJobs(jobs)
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package builtin_test
 
 import (
 	"encoding/json"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -12,8 +13,13 @@ import (
 func TestRegistry(t *testing.T) {
 	t.Parallel()
 	r := builtin.Registry()
-	if diff := cmp.Diff([]string{"delay", "fair", "shufflewatcher"}, r.Names()); diff != "" {
-		t.Errorf("names (-want +got):\n%s", diff)
+	for _, name := range []string{"fifo", "fair", "capacity", "delay", "drf", "shufflewatcher", "nas", "dawn", "num"} { // configurations name these
+		if _, ok := r.Lookup(name); !ok {
+			t.Errorf("no policy %s", name)
+		}
+	}
+	if diff := cmp.Diff(slices.Compact(slices.Sorted(slices.Values(r.Names()))), r.Names()); diff != "" {
+		t.Errorf("names are not sorted, or one is there twice (-sorted +got):\n%s", diff)
 	}
 	for _, e := range r {
 		if e.Summary == "" || e.Paper == "" {
