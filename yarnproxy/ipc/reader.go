@@ -1,0 +1,201 @@
+package ipc
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+)
+
+const (
+	prefixLen  = 4        // of a frame: its length, big-endian
+	smallFrame = 4 << 10  // what a reader holds on to
+	firstBig   = 32 << 10 // what a larger frame starts with, however long it says it is
+	keepBig    = 1 << 20  // larger buffers are not kept for others
+)
+
+// FrameError says that a frame announces a length it cannot have. Nothing of
+// the frame is taken out of the reader.
+type FrameError struct {
+	Length int32 // as announced
+	Limit  int
+}
+
+// Error implements error.
+func (e *FrameError) Error() string {
+	if e.Length < 0 {
+		return fmt.Sprintf("hadoop rpc: a frame of length %d; the peer does not speak Hadoop RPC version 9", e.Length)
+	}
+	return fmt.Sprintf("hadoop rpc: a frame of %d bytes, and the limit is %d", e.Length, e.Limit)
+}
+
+// Reader cuts a stream into frames. It holds 4 KiB between frames; a longer
+// frame is read into a buffer that the next call gives back. It is not safe for
+// concurrent use.
+//
+// An error of the stream loses nothing: after a deadline, for instance, the
+// next call goes on where this one was, and Buffered has what was read.
+type Reader struct {
+	r      io.Reader
+	limit  int
+	small  [smallFrame]byte
+	lo, hi int     // what is read and not returned, in small
+	big    *[]byte // of a longer frame, nil for none
+	filled int     // bytes in big
+	whole  bool    // big has been returned
+}
+
+// NewReader returns a reader of frames whose length, prefix not counted, is at
+// most limit; MaxFrame is Hadoop's own.
+func NewReader(r io.Reader, limit int) *Reader { return &Reader{r: r, limit: limit} }
+
+// bigBuffers are shared by all readers.
+//
+//nolint:gochecknoglobals // a pool is of use only when it is shared
+var bigBuffers = sync.Pool{New: func() any { b := make([]byte, firstBig); return &b }}
+
+// ReadPreamble returns the first PreambleLen bytes of a connection, valid until
+// the next call. It is io.EOF when there are none.
+func (r *Reader) ReadPreamble() ([]byte, error) { return r.take(PreambleLen) }
+
+// Next returns the next frame with its length prefix, valid until the next
+// call. The error is io.EOF at the end of a frame only, io.ErrUnexpectedEOF
+// within one, *FrameError for a length that cannot be, or that of the stream.
+func (r *Reader) Next() ([]byte, error) {
+	if r.big != nil {
+		if !r.whole {
+			return r.fillBig()
+		}
+		r.giveBack()
+	}
+	if err := r.need(prefixLen); err != nil {
+		return nil, err
+	}
+	length := int32(binary.BigEndian.Uint32(r.small[r.lo:])) //nolint:gosec // the prefix is signed
+	switch {
+	case length < 0 || int(length) > r.limit:
+		return nil, &FrameError{Length: length, Limit: r.limit}
+	case prefixLen+int(length) <= len(r.small):
+		return r.take(prefixLen + int(length))
+	}
+	r.big, _ = bigBuffers.Get().(*[]byte)
+	r.filled, r.whole = copy(*r.big, r.small[r.lo:r.hi]), false
+	r.lo, r.hi = 0, 0
+	return r.fillBig()
+}
+
+// Buffered returns what was read from the stream and not yet returned, a part
+// of a frame included, valid until the next call.
+func (r *Reader) Buffered() []byte {
+	if r.big != nil && !r.whole {
+		return (*r.big)[:r.filled]
+	}
+	return r.small[r.lo:r.hi]
+}
+
+// Raw ends the cutting into frames: what was not yet returned, and the rest of
+// the stream as it comes. The reader is not to be used any more. io.Copy from
+// it lets the kernel copy where it can.
+func (r *Reader) Raw() io.Reader { return &raw{ahead: r.Buffered(), r: r.r} }
+
+// take returns the next n bytes, n at most the size of small.
+func (r *Reader) take(n int) ([]byte, error) {
+	if err := r.need(n); err != nil {
+		return nil, err
+	}
+	b := r.small[r.lo : r.lo+n : r.lo+n]
+	r.lo += n
+	return b, nil
+}
+
+// need reads until n bytes are in small.
+func (r *Reader) need(n int) error {
+	if r.lo == r.hi {
+		r.lo, r.hi = 0, 0
+	}
+	if r.lo+n > len(r.small) {
+		r.hi = copy(r.small[:], r.small[r.lo:r.hi])
+		r.lo = 0
+	}
+	for r.hi-r.lo < n {
+		got, err := r.read(r.small[r.hi:])
+		r.hi += got
+		if err != nil && r.hi-r.lo < n {
+			return atEnd(err, r.hi > r.lo)
+		}
+	}
+	return nil
+}
+
+// fillBig reads the rest of the frame in big, which grows as bytes come: a
+// length alone costs nothing.
+func (r *Reader) fillBig() ([]byte, error) {
+	total := prefixLen + int(binary.BigEndian.Uint32(*r.big))
+	for r.filled < total {
+		if r.filled == len(*r.big) {
+			grown := make([]byte, min(2*len(*r.big), max(total, firstBig)))
+			copy(grown, *r.big)
+			*r.big = grown
+		}
+		got, err := r.read((*r.big)[r.filled:min(total, len(*r.big))])
+		r.filled += got
+		if err != nil && r.filled < total {
+			return nil, atEnd(err, true)
+		}
+	}
+	r.whole = true
+	return (*r.big)[:total:total], nil
+}
+
+func (r *Reader) giveBack() {
+	if len(*r.big) <= keepBig {
+		bigBuffers.Put(r.big)
+	}
+	r.big, r.filled, r.whole = nil, 0, false
+}
+
+// read reads at least one byte, or returns an error.
+func (r *Reader) read(b []byte) (int, error) {
+	for range 100 {
+		if n, err := r.r.Read(b); n > 0 || err != nil {
+			return n, err
+		}
+	}
+	return 0, io.ErrNoProgress
+}
+
+// atEnd tells the end of a stream within something from its end before it.
+func atEnd(err error, within bool) error {
+	if within && errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// raw is the rest of a stream after what was read ahead.
+type raw struct {
+	ahead []byte
+	r     io.Reader
+}
+
+// Read implements io.Reader.
+func (r *raw) Read(b []byte) (int, error) {
+	if len(r.ahead) == 0 {
+		return r.r.Read(b)
+	}
+	n := copy(b, r.ahead)
+	r.ahead = r.ahead[n:]
+	return n, nil
+}
+
+// WriteTo implements io.WriterTo.
+func (r *raw) WriteTo(w io.Writer) (int64, error) {
+	n, err := w.Write(r.ahead)
+	r.ahead = r.ahead[n:]
+	if err != nil {
+		return int64(n), err
+	}
+	m, err := io.Copy(w, r.r)
+	return int64(n) + m, err
+}
