@@ -29,7 +29,7 @@ type BlockLocator interface {
 // value of each field means none, or its default.
 type Options struct {
 	Auth     rest.Authenticator // SPNEGO, for WebHDFS, JMX and /topology
-	Budget   *rest.Budget       // of HTTP requests and bytes; nil is unlimited
+	Budget   *rest.Budget       // of requests and bytes, over HTTP and RPC together; nil is unlimited
 	Kerberos *krb.Client        // logged in, for WalkRPC; nil is simple authentication
 	Base     http.RoundTripper  // of HTTP; default: rest's own
 	Log      hclog.Logger       // default: none
@@ -44,6 +44,7 @@ type Client struct {
 	opts    Options
 	web     *web
 	rpc     *rpcNamespace // nil unless cfg.Walk says so
+	native  *native       // nil unless cfg.Walk says so
 	paths   resolver
 	cache   *cache
 	now     func() time.Time
@@ -82,10 +83,14 @@ func New(cfg Config, opts Options) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("hdfs: %w", err)
 	}
-	if cfg.Walk == WalkRPC {
-		if c.rpc, err = newRPCNamespace(cfg, opts); err != nil {
-			return nil, fmt.Errorf("hdfs: %w", err)
-		}
+	switch cfg.Walk {
+	case WalkRPC:
+		c.rpc, err = newRPCNamespace(cfg, opts)
+	case WalkNative:
+		c.native, err = newNative(cfg, opts)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("hdfs: %w", err)
 	}
 	return c, nil
 }
@@ -95,6 +100,9 @@ func (c *Client) Close() error {
 	c.web.http.Close()
 	if c.rpc != nil {
 		return c.rpc.close()
+	}
+	if c.native != nil {
+		return c.native.close()
 	}
 	return nil
 }
@@ -109,6 +117,10 @@ func (c *Client) Usage() rest.Usage {
 		u.Requests += c.rpc.requests.Load()
 		u.Bytes += model.Bytes(c.rpc.bytes.Load())
 	}
+	if c.native != nil {
+		u.Requests += c.native.requests.Load()
+		u.Bytes += model.Bytes(c.native.bytes.Load())
+	}
 	return u
 }
 
@@ -118,6 +130,9 @@ func (c *Client) BlockLocations(ctx context.Context, path string) ([]model.Block
 	p, err := c.paths.resolve(path)
 	if err != nil {
 		return nil, err
+	}
+	if c.native != nil {
+		return c.native.BlockLocations(ctx, p)
 	}
 	return c.web.located(ctx, p, 0, 0)
 }
@@ -141,6 +156,9 @@ func (c *Client) Blocks(ctx context.Context, path string) (model.BlocksFact, err
 	w := &walk{ns: c.web, maxFiles: c.cfg.MaxFiles, maxBlocks: c.cfg.MaxBlocks}
 	if c.rpc != nil {
 		w.ns = c.rpc
+	}
+	if c.native != nil {
+		w.ns = c.native
 	}
 	listed := c.now()
 	if err := w.run(ctx, p); err != nil {
@@ -170,6 +188,11 @@ func (c *Client) locateAll(ctx context.Context, w *walk, old *entry) ([]locatedF
 	group, groupCtx := errgroup.WithContext(ctx)
 	group.SetLimit(c.cfg.Concurrency)
 	for i := range w.files {
+		if f := &w.files[i]; f.located != nil {
+			asked.Add(1)
+			files[i], known[i] = f.withLocated(w.lengths[i], c.now()), true
+			continue
+		}
 		if known[i] && files[i].at.After(oldest) {
 			kept++
 			continue

@@ -470,7 +470,7 @@ func TestConfig(t *testing.T) {
 		t.Error(err)
 	}
 	err := Config{
-		NameNodes: []string{"nn:9870", "http://nn/webhdfs/v1"}, Walk: "native", MaxFiles: -1, MaxBlocks: -1, MaxBytes: -1,
+		NameNodes: []string{"nn:9870", "http://nn/webhdfs/v1"}, Walk: "ftp", MaxFiles: -1, MaxBlocks: -1, MaxBytes: -1,
 		Concurrency: 1000, CacheBlocks: -1, CacheAge: -1, Timeout: -1, Interval: -1, DataNodeInterval: -1, RoundTime: -1, MaxBackoff: -1, PathsPerRound: -1,
 	}.Validate()
 	if err == nil {
@@ -485,9 +485,11 @@ func TestConfig(t *testing.T) {
 		}
 	}
 	for name, cfg := range map[string]Config{
-		"NameNodes:":    {},
-		"RPCAddresses:": {NameNodes: []string{"http://nn"}, Walk: WalkRPC},
-		"no User":       {NameNodes: []string{"http://nn"}, Walk: WalkRPC, RPCAddresses: []string{"nn:8020"}},
+		"NameNodes:":         {},
+		"RPCAddresses:":      {NameNodes: []string{"http://nn"}, Walk: WalkRPC},
+		"no User":            {NameNodes: []string{"http://nn"}, Walk: WalkRPC, RPCAddresses: []string{"nn:8020"}},
+		`Walk is "native"`:   {NameNodes: []string{"http://nn"}, Walk: WalkNative, User: "heddle"},
+		"no User given, but": {NameNodes: []string{"http://nn"}, Walk: WalkNative, RPCAddresses: []string{"nn:8020"}},
 	} {
 		if _, err := New(cfg, Options{}); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v", name, err)

@@ -15,6 +15,7 @@ import (
 const (
 	WalkWebHDFS = "webhdfs"
 	WalkRPC     = "rpc"
+	WalkNative  = "native"
 )
 
 // Config says which NameNodes to ask and how much. A zero field means its
@@ -27,12 +28,15 @@ type Config struct {
 	// that mean these NameNodes. Default: any.
 	Authorities []string
 	// User is user.name of WebHDFS and the RPC user on a cluster without
-	// Kerberos. Default: WebHDFS asks as the NameNode's dr.who; required for RPC.
+	// Kerberos. Default: WebHDFS asks as the NameNode's dr.who; required for WalkRPC and
+	// WalkNative.
 	User string
-	// Walk is how the namespace is walked: WalkWebHDFS (default) or WalkRPC.
+	// Walk is how the namespace is walked: WalkWebHDFS (default), WalkRPC with
+	// colinmarc's client, or WalkNative, which reads block locations with the
+	// listings and has simple authentication only.
 	Walk string
 	// RPCAddresses are the host:port pairs of ClientProtocol, in the order they
-	// are tried. Required by WalkRPC.
+	// are tried. Required by WalkRPC and WalkNative.
 	RPCAddresses []string
 	// RPCPrincipal is the NameNodes' service principal without the realm, such
 	// as "nn/_HOST". Required by WalkRPC with Kerberos.
@@ -108,12 +112,12 @@ func (c Config) Validate() error {
 	}
 	switch c.Walk {
 	case WalkWebHDFS:
-	case WalkRPC:
+	case WalkRPC, WalkNative:
 		if len(c.RPCAddresses) == 0 {
-			add("RPCAddresses: none given, but Walk is %q", WalkRPC)
+			add("RPCAddresses: none given, but Walk is %q", c.Walk)
 		}
 	default:
-		add("Walk: %q is neither %q nor %q", c.Walk, WalkWebHDFS, WalkRPC)
+		add("Walk: %q is none of %q, %q and %q", c.Walk, WalkWebHDFS, WalkRPC, WalkNative)
 	}
 	for _, f := range []struct {
 		name  string

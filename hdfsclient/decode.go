@@ -205,18 +205,25 @@ func (d *decoder) location(s *scanner) {
 }
 
 func (d *decoder) add(s *scanner, b span) {
-	switch {
-	case s.err != nil:
-		return
-	case b.offset < 0 || b.length < 0:
-		s.fail(fmt.Errorf("block %d has offset %d and length %d", len(d.blocks), b.offset, b.length))
+	if s.err != nil {
 		return
 	}
-	if slices.Contains(d.hosts[len(d.hosts)-b.replicas:], "") {
-		s.fail(fmt.Errorf("block %d has a replica on a host without a name", len(d.blocks)))
+	if err := d.check(b); err != nil {
+		s.fail(err)
 		return
 	}
 	d.blocks = append(d.blocks, b)
+}
+
+// check refuses a block that cannot be; its hosts are the last ones read.
+func (d *decoder) check(b span) error {
+	if b.offset < 0 || b.length < 0 {
+		return fmt.Errorf("block %d has offset %d and length %d", len(d.blocks), b.offset, b.length)
+	}
+	if slices.Contains(d.hosts[len(d.hosts)-b.replicas:], "") {
+		return fmt.Errorf("block %d has a replica on a host without a name", len(d.blocks))
+	}
+	return nil
 }
 
 // take returns what was read, in slices of exactly its size.

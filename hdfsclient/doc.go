@@ -9,6 +9,11 @@
 // every second for as long as it lives, sends one request at a time, and takes
 // no context; in return it needs no second port and no second login.
 //
+// "native" is the third way: getListing with needLocation over yarnproxy/ipc,
+// which brings listings and block locations together, hundreds of files in a
+// request. It has simple authentication only; readiness and DataNodes are asked
+// for over HTTP all the same.
+//
 // A Client answers for one nameservice: one NameNode, or the members of one
 // high-availability pair. A Poller drives it and sends observations.
 package hdfsclient

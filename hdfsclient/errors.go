@@ -9,6 +9,7 @@ import (
 	"github.com/colinmarc/hdfs/v2"
 
 	"heddle/core/model"
+	"heddle/yarnproxy/ipc"
 	"heddle/yarnproxy/rest"
 )
 
@@ -158,6 +159,7 @@ func pollResult(err error) model.PollResult {
 	var safeMode *SafeModeError
 	var denied *PermissionError
 	var remote hdfs.Error
+	var answer *ipc.RemoteError
 	switch {
 	case err == nil, aboutPath(err):
 		return model.PollOK
@@ -170,5 +172,9 @@ func pollResult(err error) model.PollResult {
 	case errors.As(err, &denied):
 		return model.PollDenied
 	}
-	return rest.FromError(err)
+	result := rest.FromError(err)
+	if result == model.PollUnreachable && errors.As(err, &answer) {
+		return model.PollError // answered, over native RPC
+	}
+	return result
 }

@@ -32,7 +32,7 @@ func TestDecodeListing(t *testing.T) {
 		t.Fatalf("%d entries, the last %q", len(whole.entries), whole.last)
 	}
 	want := fileStatus{path: "/data/tg2/part-m-00000", length: 20000000, modified: 1795216008477, blockSize: 16777216}
-	if whole.entries[1] != want || want.blocks() != 2 {
+	if !cmp.Equal(whole.entries[1], want, cmp.AllowUnexported(fileStatus{})) || want.blocks() != 2 {
 		t.Errorf("got %+v of %d blocks, want %+v of 2", whole.entries[1], want.blocks(), want)
 	}
 	dirs, err := decodeListing(recording(t, "LISTSTATUS-data.json"), "/")

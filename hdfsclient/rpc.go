@@ -26,6 +26,7 @@ const rpcPage = 1000 // entries asked for at once; dfs.ls.limit's default
 // anything but an answer is closed and built anew.
 type rpcNamespace struct {
 	options hdfs.ClientOptions
+	budget  *rest.Budget  // nil is unlimited
 	turn    chan struct{} // holds a token while no call runs: the client serialises them anyway
 	client  *hdfs.Client  // nil before the first call and after a failure
 
@@ -39,7 +40,7 @@ func newRPCNamespace(cfg Config, opts Options) (*rpcNamespace, error) {
 	if opts.Kerberos != nil && cfg.RPCPrincipal == "" {
 		return nil, errors.New("no RPCPrincipal given, but RPC with Kerberos needs the NameNodes', such as nn/_HOST")
 	}
-	r := &rpcNamespace{turn: make(chan struct{}, 1)}
+	r := &rpcNamespace{budget: opts.Budget, turn: make(chan struct{}, 1)}
 	r.turn <- struct{}{}
 	dialer := net.Dialer{Timeout: cfg.Timeout}
 	r.options = hdfs.ClientOptions{
@@ -83,8 +84,8 @@ func (r *rpcNamespace) call(ctx context.Context, path string, f func(*hdfs.Clien
 	}
 	var err error
 	for range 2 {
-		if ctx.Err() != nil {
-			return fmt.Errorf("%s: %w", path, ctx.Err())
+		if err := r.budget.Wait(ctx); err != nil {
+			return fmt.Errorf("%s: %w", path, err)
 		}
 		if r.client == nil {
 			if r.client, err = hdfs.NewClient(r.options); err != nil {
@@ -93,7 +94,10 @@ func (r *rpcNamespace) call(ctx context.Context, path string, f func(*hdfs.Clien
 			}
 		}
 		r.requests.Add(1)
-		if err = f(r.client); err == nil {
+		before := r.bytes.Load()
+		err = f(r.client)
+		r.budget.Charge(r.bytes.Load() - before)
+		if err == nil {
 			return nil
 		}
 		answer, typed := rpcAnswer(path, err)

@@ -468,3 +468,41 @@ func (c pipeConn) Close() error                    { return nil }
 func newTestConn(stream []byte, limit model.Bytes) *rpcConn {
 	return &rpcConn{Conn: pipeConn{Reader: bytes.NewReader(stream)}, limit: limit, now: time.Now, received: new(atomic.Int64)}
 }
+
+// TestRPCBudget: requests over RPC, in both ways, spend the budget that requests
+// over HTTP do, of requests and of bytes.
+func TestRPCBudget(t *testing.T) {
+	t.Parallel()
+	for _, walk := range []string{WalkRPC, WalkNative} {
+		for name, budget := range map[string]*rest.Budget{"requests": rest.NewBudget(0.01, 0), "bytes": rest.NewBudget(0, 20)} {
+			t.Run(walk+"/"+name, func(t *testing.T) {
+				t.Parallel()
+				f := newFake(t)
+				tree(f)
+				address := newRPCNameNode(t, f).listener.Addr().String()
+				if walk == WalkNative {
+					address = newNativeNameNode(t, f).listener.Addr().String()
+				}
+				cfg := Config{NameNodes: []string{"http://nn1:9870"}, Walk: walk, User: "heddle", RPCAddresses: []string{address}, Timeout: 5 * time.Second}
+				c, err := New(cfg, Options{Base: inMemory{"nn1:9870": f}, Budget: budget})
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(func() { c.Close() })
+				ctx := rest.AdmitWithin(t.Context(), time.Second)
+				names := namespace(c.rpc)
+				if walk == WalkNative {
+					names = c.native
+				}
+				if err := names.list(ctx, "/in/2026", func([]fileStatus) error { return nil }); err != nil && !errors.Is(err, rest.ErrBudget) {
+					t.Fatal(err)
+				}
+				spent := c.Usage().Requests
+				err = names.list(ctx, "/in/2026", func([]fileStatus) error { return nil })
+				if !errors.Is(err, rest.ErrBudget) || pollResult(err) != model.PollBudget || c.Usage().Requests != spent || spent != 1 {
+					t.Errorf("%v, after %d requests %d", err, spent, c.Usage().Requests)
+				}
+			})
+		}
+	}
+}

@@ -39,6 +39,8 @@ type fileStatus struct {
 	length    int64 // bytes
 	modified  int64 // ms since the Unix epoch
 	blockSize int64 // bytes
+	// located are the file's blocks when its listing told of them, and not nil then; nil when they are to be asked for.
+	located []model.Block
 }
 
 // blocks returns how many blocks the file has, as far as its length tells.
