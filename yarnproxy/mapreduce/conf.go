@@ -50,6 +50,7 @@ func decodeConf(body []byte, app model.AppID) (model.JobConfFact, error) {
 		Inputs:    splitPaths(first("mapreduce.input.fileinputformat.inputdir", "mapred.input.dir")),
 		Output:    first("mapreduce.output.fileoutputformat.outputdir", "mapred.output.dir"),
 		Slowstart: defaultSlowstart,
+		Workflow:  model.WorkflowOf(values),
 	}
 	var bad faults
 	bad.add(setSlowstart(&fact, first("mapreduce.job.reduce.slowstart.completedmaps", "mapred.reduce.slowstart.completed.maps")))

@@ -347,6 +347,10 @@ func TestDecodeConf(t *testing.T) {
 		{name: "bad values", body: conf("dfs.replication", `"many"`, "mapreduce.job.reduce.slowstart.completedmaps", `"NaN"`, "mapred.input.dir", `"/a"`), want: model.JobConfFact{
 			App: recordedApp, Inputs: []string{"/a"}, Slowstart: .05,
 		}, err: `slowstart.completedmaps is "NaN"`},
+		{name: "in a workflow", body: conf("mapreduce.workflow.id", `"hive_1"`, "mapreduce.workflow.node.name", `"Stage-1"`, "mapreduce.workflow.adjacency.Stage-1", `"Stage-2"`), want: model.JobConfFact{
+			App: recordedApp, Slowstart: .05,
+			Workflow: &model.Workflow{ID: "hive_1", Node: "Stage-1", Edges: []model.WorkflowEdges{{Node: "Stage-1", Next: []string{"Stage-2"}}}},
+		}},
 		{name: "empty", body: `{"conf":{}}`, want: model.JobConfFact{App: recordedApp, Slowstart: .05}},
 		{name: "no conf", body: `{}`, err: `no "conf"`},
 	} {

@@ -44,9 +44,9 @@ func AdmitWithin(ctx context.Context, d time.Duration) context.Context {
 	return context.WithValue(ctx, admissionKey{}, clock().Add(d))
 }
 
-// wait blocks until a request may be sent. It returns ErrBudget at once when
+// Wait blocks until a request may be sent; a Client does so by itself. It returns ErrBudget at once when
 // that is after the context's deadline, and when the context ends meanwhile.
-func (b *Budget) wait(ctx context.Context) error {
+func (b *Budget) Wait(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -72,14 +72,14 @@ func (b *Budget) wait(ctx context.Context) error {
 	return nil
 }
 
-// charge takes n received bytes off the budget, into debt if need be.
-func (b *Budget) charge(n int64) {
+// Charge takes n received bytes off the budget, into debt if need be.
+func (b *Budget) Charge(n int64) {
 	if b == nil || b.bytes == nil {
 		return
 	}
 	clock := systemClock() // the limiter's own waiting runs on the system clock too
 	now, burst := clock(), int64(b.bytes.Burst())
-	for n--; n > 0; n -= burst { // one byte was taken by wait
+	for n--; n > 0; n -= burst { // one byte was taken by Wait
 		b.bytes.ReserveN(now, int(min(n, burst)))
 	}
 }

@@ -133,7 +133,7 @@ func (c *Client) GetJSON(ctx context.Context, url string, v any) error {
 // once sends one request. It returns a body, or the place of an allowed
 // redirect, or an error.
 func (c *Client) once(ctx context.Context, at, accept string, first bool) ([]byte, string, error) {
-	if err := c.opts.Budget.wait(ctx); err != nil {
+	if err := c.opts.Budget.Wait(ctx); err != nil {
 		return nil, "", fmt.Errorf("GET %s: %w", at, err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.opts.Timeout)
@@ -155,7 +155,7 @@ func (c *Client) once(ctx context.Context, at, accept string, first bool) ([]byt
 	defer func() {
 		_ = resp.Body.Close() // read to its end, or of no more use
 		c.bytes.Add(counter.n)
-		c.opts.Budget.charge(counter.n)
+		c.opts.Budget.Charge(counter.n)
 	}()
 	return c.answer(ctx, at, accept, resp)
 }

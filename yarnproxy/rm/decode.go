@@ -135,6 +135,7 @@ type appJSON struct {
 	VCores     rest.Int           `json:"allocatedVCores"`
 	Containers rest.Int           `json:"runningContainers"`
 	AMNode     rest.Text          `json:"masterNodeId"` // since 2.8
+	Tags       rest.Text          `json:"applicationTags"`
 	Requests   rest.List[askJSON] `json:"resourceRequests"`
 }
 
@@ -151,6 +152,7 @@ func (a *appJSON) model() (model.App, error) {
 		Allocated:  model.Resource{MemoryMiB: int64(max(a.Allocated, 0)), VCores: int64(max(a.VCores, 0))},
 		Containers: int(max(a.Containers, 0)),
 		AMNode:     model.NodeID(a.AMNode),
+		Tags:       string(a.Tags),
 	}, nil
 }
 
