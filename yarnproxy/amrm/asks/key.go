@@ -1,0 +1,239 @@
+package asks
+
+import (
+	"maps"
+	"strings"
+
+	"heddle/core/model"
+)
+
+// key is the state of one scheduler key. What has a JSON name goes into the journal.
+type key struct {
+	Key
+	keyState
+	plan plan // as last looked at
+	said said // in the call at hand
+	news news
+}
+
+// news is what came up of a key while its table listens (Listen). It is not in the journal.
+type news struct {
+	said    map[string]bool // rows, by name
+	granted model.Time      // when one last was; 0 is never
+}
+
+// keyState is what is kept of a key.
+type keyState struct {
+	Own        map[string]ownRow  `json:"own,omitempty"`
+	RM         map[string]sentRow `json:"rm,omitempty"` // as the ResourceManager holds them, as far as is known
+	Capability model.Resource     `json:"size"`
+	Template   []byte             `json:"-"` // the application's last ANY row without a label; its number in the journal's list of raw rows
+	odd
+	Steered bool                 `json:"steered,omitempty"` // the rows at the ResourceManager may be others than the application's
+	Again   int                  `json:"again,omitempty"`   // at how many calls all is still to be sent, as what was sent may not have been applied
+	Running int                  `json:"running,omitempty"` // containers
+	Granted map[model.RackID]int `json:"granted,omitempty"`
+	Batches []batch              `json:"batches,omitempty"`
+	Hold    hold                 `json:"hold,omitzero"`
+	Racks   []rackState          `json:"racks,omitempty"`
+	Widened bool                 `json:"widened,omitempty"`
+	Shown   shown                `json:"shown"`
+}
+
+// odd is what is unusual about a key.
+type odd struct {
+	Mixed   bool `json:"mixed,omitempty"`   // the application asks for containers of several sizes
+	Large   bool `json:"large,omitempty"`   // more rows than are kept: passed until the application drops the key
+	Adopted bool `json:"adopted,omitempty"` // which rows are the application's own is still to be found out
+	Rounded bool `json:"rounded,omitempty"` // Capability is as the ResourceManager rounded it
+}
+
+// ownRow is a row as the application last said it.
+type ownRow struct {
+	Count    int32 `json:"n"`
+	Taken    int32 `json:"taken,omitempty"` // granted since, as the ResourceManager counts rows down
+	Relax    bool  `json:"relax,omitempty"`
+	Labelled bool  `json:"label,omitempty"`
+}
+
+func (r ownRow) left() int32 { return max(0, r.Count-r.Taken) }
+
+// sentRow is a row at the ResourceManager.
+type sentRow struct {
+	Count int32  `json:"n"`
+	Relax bool   `json:"relax,omitempty"`
+	Vague bool   `json:"vague,omitempty"` // Count may be wrong, and the row there even when it is 0
+	Call  uint32 `json:"call,omitempty"`  // the call it was sent with
+	seen  uint32 // the call that last wanted it
+}
+
+// said is what the call at hand says of a key.
+type said struct {
+	head, tail int32 // its rows, by the links of round.next; -1 is none
+	anys       int   // ANY rows
+	dropped    bool  // the last ANY row is 0
+	rewritten  bool  // the application's rows do not go on
+}
+
+// shown is what people are told of a key.
+type shown struct {
+	Action   model.Action    `json:"action,omitempty"`
+	Cause    model.PassCause `json:"cause,omitempty"`
+	Stage    model.Stage     `json:"stage,omitempty"`
+	Reason   model.Reason    `json:"reason,omitempty"`
+	Since    model.Time      `json:"since,omitempty"`
+	Deadline model.Time      `json:"deadline,omitempty"`
+}
+
+func newKey(k Key) *key {
+	return &key{
+		Key: k, said: said{head: -1, tail: -1},
+		keyState: keyState{Own: map[string]ownRow{}, RM: map[string]sentRow{}, Granted: map[model.RackID]int{}},
+	}
+}
+
+// isRack tells rack names from hosts and ANY: only they start with a slash
+// (org.apache.hadoop.net.NetworkTopology).
+func isRack(name string) bool { return strings.HasPrefix(name, "/") }
+
+func isHost(name string) bool { return name != model.AnyName && !isRack(name) }
+
+// outstanding is how many containers the application still waits for.
+func (k *key) outstanding() int32 { return k.Own[model.AnyName].left() }
+
+// local reports whether the application names hosts or racks.
+func (k *key) local() bool {
+	for name, r := range k.Own { // any order: all are looked at
+		if name != model.AnyName && r.left() > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// bound reports whether the application constrains the key itself.
+func (k *key) bound() bool {
+	if k.Mixed || k.Large || k.said.anys > 1 {
+		return true
+	}
+	for _, r := range k.Own { // any order: all are looked at
+		if !r.Relax || r.Labelled {
+			return true
+		}
+	}
+	return false
+}
+
+// dead reports whether nothing would be lost with the key but counts of containers that ended.
+func (k *key) dead() bool {
+	return len(k.Own) == 0 && len(k.RM) == 0 && k.Running == 0 && k.said.head < 0
+}
+
+// say takes one row of the application.
+func (k *key) say(r *Row) {
+	if r.Name == model.AnyName {
+		k.sayAny(r)
+		return
+	}
+	if k.Large {
+		return
+	}
+	if r.Count <= 0 {
+		delete(k.Own, r.Name)
+		return
+	}
+	k.size(r)
+	k.Own[r.Name] = ownRow{Count: r.Count, Relax: r.Relax, Labelled: r.Labelled}
+}
+
+// sayAny takes an ANY row, which reflects every answer before it.
+func (k *key) sayAny(r *Row) {
+	k.said.anys++
+	k.said.dropped = r.Count <= 0
+	if k.said.dropped {
+		return
+	}
+	if _, had := k.Own[model.AnyName]; had && k.outstanding() == 0 && !k.Mixed {
+		k.Capability = r.Capability // everything was granted: it may ask for something else now
+	}
+	k.size(r)
+	k.Rounded = false
+	for name, own := range k.Own { // any order: each is changed alone
+		if own.Taken != 0 {
+			own.Taken = 0
+			k.Own[name] = own
+		}
+	}
+	if !r.Labelled {
+		k.Template = r.Raw
+	}
+	k.Own[model.AnyName] = ownRow{Count: r.Count, Relax: r.Relax, Labelled: r.Labelled}
+}
+
+// hear notes that the application said a row while the table listens.
+func (n *news) hear(name string) {
+	if n.said == nil {
+		n.said = map[string]bool{}
+	}
+	n.said[name] = true
+}
+
+// size watches that a key asks for containers of one size. What was adopted has
+// the ResourceManager's rounded size until the application says its own.
+func (k *key) size(r *Row) {
+	if len(k.Own) == 0 || k.Rounded {
+		k.Capability = r.Capability
+	}
+	if r.Capability != k.Capability {
+		k.Mixed = true
+	}
+}
+
+// forget takes an ANY row of 0: the key is dropped, and only what was granted is remembered.
+func (k *key) forget() {
+	clear(k.Own)
+	k.odd, k.Widened = odd{}, false
+	k.Racks = k.Racks[:0]
+}
+
+// drop ends a key that the ResourceManager drops as well.
+func (k *key) drop() {
+	clear(k.RM)
+	k.Steered, k.Again = false, 0
+}
+
+// adopt takes a row that the ResourceManager holds. What the application has not
+// said meanwhile is its own, until it is found out which rows are not. The count
+// may lack containers that were allocated already and are told of later.
+func (k *key) adopt(p *model.AskRow) {
+	said := k.news.said[p.ResourceName]
+	if said && p.RelaxLocality {
+		return
+	}
+	k.RM[p.ResourceName] = sentRow{Count: narrow(p.Count), Relax: p.RelaxLocality, Vague: true}
+	if !said {
+		if len(k.Own) == 0 {
+			k.Capability, k.Rounded = p.Capability, true
+		}
+		k.Own[p.ResourceName] = ownRow{Count: narrow(p.Count), Relax: true}
+	}
+	if !p.RelaxLocality {
+		k.Steered, k.Again, k.Adopted = true, 2, true
+	}
+}
+
+// shrink keeps of a key with too many rows only how much is asked for.
+func (k *key) shrink() {
+	maps.DeleteFunc(k.Own, func(name string, _ ownRow) bool { return name != model.AnyName })
+	if !k.Steered && k.Again == 0 {
+		clear(k.RM)
+	}
+}
+
+// row makes a row of a key to be sent in place of the application's.
+func (k *key) row(name string, count int32, relax bool) Row {
+	return Row{Key: k.Key, Name: name, Count: count, Relax: relax, Capability: k.Capability, Raw: k.Template}
+}
+
+// strictAny is the ANY row that admits the named racks and hosts only.
+func (k *key) strictAny() Row { return k.row(model.AnyName, k.outstanding(), false) }

@@ -1,0 +1,113 @@
+package asks
+
+import (
+	"cmp"
+	"slices"
+
+	"heddle/core/model"
+)
+
+// outbox collects what a call is to send. Its memory is used again by the next.
+type outbox struct {
+	want  []Row // the rows a key should have at the ResourceManager
+	emit  []Row // rows made in this call
+	rows  []Row // of the edit
+	steps []Step
+	names []string
+	call  uint32
+	twice bool // the call may not be applied: what was at the ResourceManager may still be there
+}
+
+// clear starts a call.
+func (o *outbox) clear(call uint32) {
+	o.emit, o.steps, o.call = o.emit[:0], o.steps[:0], call
+}
+
+// step notes what was done to a key.
+func (o *outbox) step(k Key, stage model.Stage, action model.Action, cause model.PassCause) {
+	o.steps = append(o.steps, Step{Key: k, Stage: stage, Action: action, Cause: cause})
+}
+
+// add wants a row.
+func (o *outbox) add(r Row) { o.want = append(o.want, r) }
+
+// own wants the application's own rows, less what was granted since.
+func (o *outbox) own(k *key) {
+	o.want = o.want[:0]
+	for name, r := range k.Own { // any order: sorted below
+		if n := r.left(); n > 0 {
+			o.add(k.row(name, n, r.Relax))
+		}
+	}
+	byName(o.want)
+}
+
+func byName(rows []Row) {
+	slices.SortFunc(rows, func(a, b Row) int { return cmp.Compare(a.Name, b.Name) })
+}
+
+// put makes the rows at the ResourceManager those of want: it sends the rows
+// that differ, all of them when full, and 0 for those no longer wanted. What the
+// application sent in this call is not sent again. With loose, host rows may be
+// larger than wanted: their rack's row bounds them.
+func (o *outbox) put(k *key, full, loose bool) (sent bool) {
+	before := len(o.emit)
+	for i := range o.want {
+		w := &o.want[i]
+		have, found := k.RM[w.Name]
+		fits := found && !have.Vague && have.Relax == w.Relax &&
+			(have.Count == w.Count || loose && !full && have.Count > w.Count && isHost(w.Name))
+		if fits && (!full || have.Call == o.call) {
+			if have.seen != o.call {
+				have.seen = o.call
+				k.RM[w.Name] = have
+			}
+			continue
+		}
+		k.RM[w.Name] = sentRow{Count: w.Count, Relax: w.Relax, Call: o.call, seen: o.call}
+		o.emit = append(o.emit, *w)
+	}
+	if len(k.RM) > len(o.want) {
+		o.cancel(k)
+	}
+	return len(o.emit) > before
+}
+
+// cancel sends 0 for the rows of a key that are not wanted any more.
+func (o *outbox) cancel(k *key) {
+	o.names = o.names[:0]
+	for name, r := range k.RM { // any order: sorted below
+		if r.seen != o.call {
+			o.names = append(o.names, name)
+		}
+	}
+	slices.Sort(o.names)
+	for _, name := range o.names {
+		o.emit = append(o.emit, k.row(name, 0, true))
+		if o.twice || k.Again > 0 {
+			k.RM[name] = sentRow{Relax: true, Call: o.call} // it may still be there: sent again
+		} else {
+			delete(k.RM, name)
+		}
+	}
+}
+
+// edit puts the rows of a call together: the application's own, those of keys
+// that are rewritten left out, then those that were made.
+func (o *outbox) edit(rows []Row, rewritten func(Key) bool) Edit {
+	same := len(o.emit) == 0
+	o.rows = o.rows[:0]
+	for i := range rows {
+		if rewritten(rows[i].Key) {
+			same = false
+			continue
+		}
+		o.rows = append(o.rows, rows[i])
+		o.rows[len(o.rows)-1].Verbatim = true
+	}
+	if same {
+		return Edit{Same: true, Steps: o.steps}
+	}
+	o.rows = append(o.rows, o.emit...)
+	return Edit{Rows: o.rows, Steps: o.steps}
+}

@@ -1,0 +1,108 @@
+package asks
+
+import (
+	"slices"
+
+	"heddle/core/model"
+)
+
+// lastCall is the last call and what was made of it, for when it is repeated.
+type lastCall struct {
+	known bool
+	ID    int32
+	Print uint64 // of its rows
+	Same  bool
+	Rows  []Row
+}
+
+// remember keeps an edit for a repetition. Its rows stay in the memory they are
+// in; the next call uses the other one.
+func (t *Table) remember(id int32, seen uint64, e *Edit) {
+	l := &t.last
+	l.known, l.ID, l.Print, l.Same = true, id, seen, e.Same
+	if e.Same {
+		l.Rows = l.Rows[:0]
+		return
+	}
+	l.Rows, t.round.out.rows = t.round.out.rows, l.Rows
+	e.Rows = l.Rows
+}
+
+// fingerprint tells calls with other rows apart (FNV-1a, 64 bits).
+func fingerprint(rows []Row) uint64 {
+	h := uint64(14695981039346656037)
+	mix := func(b byte) { h = (h ^ uint64(b)) * 1099511628211 }
+	number := func(n int64) {
+		for range 8 {
+			mix(byte(n & 0xff))
+			n >>= 8
+		}
+	}
+	for i := range rows {
+		r := &rows[i]
+		number(int64(r.Priority))
+		number(r.RequestID)
+		number(int64(r.Count))
+		number(int64(len(r.Name)))
+		for j := range len(r.Name) {
+			mix(r.Name[j])
+		}
+		number(int64(len(r.Raw)))
+		for _, b := range r.Raw {
+			mix(b)
+		}
+	}
+	return h
+}
+
+// repeat is the edit of the last call once more. The ResourceManager either has
+// applied it and ignores it now, or has never seen it: nothing else would be
+// the same in both cases (relay-facts.md 5).
+func (t *Table) repeat() Edit {
+	t.round.out.steps = t.round.out.steps[:0]
+	if t.last.Same {
+		return Edit{Same: true}
+	}
+	rows := t.last.Rows
+	var previous *key
+	for i := range rows {
+		k := t.have(rows[i].Key)
+		if rows[i].Verbatim || k == nil || k == previous {
+			continue
+		}
+		t.round.out.step(k.Key, k.Shown.Stage, model.ActionRepeat, "")
+		previous = k
+	}
+	return Edit{Rows: rows, Steps: t.round.out.steps}
+}
+
+// repeatOther takes a call that repeats an id but has other rows: AMRMClient adds
+// what came up meanwhile to a call that failed. Whether the first edit or the
+// second was applied stays unknown, so that the second says all that the first
+// did, and the next call says again what is new in the second.
+func (t *Table) repeatOther(now model.Time, r *Request, in *Intent) Edit {
+	first := slices.Clone(t.last.Rows)
+	out := &t.round.out
+	t.quiet.known, t.doubt = false, true
+	edit := t.take(now, r, in)
+	second := len(out.rows) // also when the call may go on as it came
+	for i := range first {
+		if f := &first[i]; !says(out.rows[:second], f) {
+			out.rows = append(out.rows, *f)
+			edit.Same = false
+		}
+	}
+	edit.Rows = nil
+	if !edit.Same {
+		edit.Rows = out.rows
+	}
+	t.change()
+	return edit
+}
+
+// says reports whether rows have one of the same name, or drop the key.
+func says(rows []Row, f *Row) bool {
+	return slices.ContainsFunc(rows, func(s Row) bool {
+		return s.Key == f.Key && (s.Name == f.Name || s.Name == model.AnyName && s.Count <= 0)
+	})
+}

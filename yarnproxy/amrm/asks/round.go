@@ -1,0 +1,393 @@
+package asks
+
+import (
+	"maps"
+	"slices"
+
+	"heddle/core/model"
+)
+
+// round is one call that is being worked on. Its memory is used again by the next.
+type round struct {
+	alarm
+	*Table
+	in    *Intent
+	rows  []Row   // of the application
+	next  []int32 // by row, the next row of the same key; -1 ends
+	out   outbox
+	racks racks
+	tally map[tallyKey]int
+}
+
+// tallyKey is one rack of a stage.
+type tallyKey struct {
+	stage model.Stage
+	rack  model.RackID
+}
+
+// verdict is what is to become of a key: an action, with its rows in
+// outbox.want, or the cause it passes for.
+type verdict struct {
+	action   model.Action
+	cause    model.PassCause
+	deadline model.Time
+	event    model.Action // widen or next_rack, when that is what is new
+	loose    bool         // as outbox.put has it
+}
+
+func passFor(cause model.PassCause) verdict { return verdict{cause: cause} }
+
+// hear takes the application's rows into its own rows.
+func (r *round) hear() {
+	for _, k := range r.keys {
+		k.said = said{head: -1, tail: -1}
+	}
+	r.next = slices.Grow(r.next[:0], len(r.rows))[:0]
+	for i := range int32(len(r.rows)) { //nolint:gosec // a frame holds fewer rows
+		r.next = append(r.next, -1)
+		k := r.key(r.rows[i].Key)
+		if k == nil {
+			continue
+		}
+		if k.said.tail < 0 {
+			k.said.head = i
+		} else {
+			r.next[k.said.tail] = i
+		}
+		k.said.tail = i
+		k.say(&r.rows[i])
+		if r.listens {
+			k.news.hear(r.rows[i].Name)
+		}
+	}
+	if len(r.rows) == 0 {
+		return
+	}
+	r.change()
+	room := r.limits.MaxRows
+	for _, k := range r.keys {
+		if k.said.dropped {
+			k.forget()
+		}
+		if room -= len(k.Own); room < 0 {
+			k.Large = true
+		}
+		k.settle(r.now)
+	}
+}
+
+// decide makes the rows of every key.
+func (r *round) decide() {
+	clear(r.tally)
+	for _, k := range r.keys {
+		if k.outstanding() > 0 {
+			k.plan.read(k, r.in)
+		}
+		for rack, n := range k.Granted { // any order: sums
+			r.tally[tallyKey{k.plan.stage, rack}] += n
+		}
+	}
+	r.strangers()
+	for _, k := range r.keys {
+		switch {
+		case k.said.dropped:
+			r.dropped(k)
+		case k.outstanding() == 0:
+			r.mirror(k)
+			r.show(k, verdict{})
+		case k.Adopted:
+			r.undo(k)
+		default:
+			r.decideKey(k)
+		}
+		if k.Large {
+			k.shrink()
+		}
+	}
+}
+
+// strangers notes the rows of keys there is no room for.
+func (r *round) strangers() {
+	if len(r.keys) < r.limits.MaxKeys {
+		return
+	}
+	for i := range r.rows {
+		if row := &r.rows[i]; row.Name == model.AnyName && row.Count > 0 && r.have(row.Key) == nil {
+			cause := r.in.Pass
+			if cause == "" {
+				cause = model.PassConstrain
+			}
+			r.out.step(row.Key, "", "", cause)
+		}
+	}
+}
+
+// decideKey makes the rows of a key with something outstanding.
+func (r *round) decideKey(k *key) {
+	v := r.verdict(k)
+	was := k.Shown.Action
+	r.show(k, v)
+	switch {
+	case v.action == "":
+		r.pass(k, v.cause)
+	case r.in.Advise:
+		if k.said.head >= 0 || was != v.action {
+			r.out.step(k.Key, k.plan.stage, v.action, model.PassAdvise)
+		}
+		r.pass(k, "")
+	default:
+		r.steer(k, &v)
+	}
+}
+
+// verdict decides what becomes of a key.
+func (r *round) verdict(k *key) verdict {
+	cause := r.mayNot(k)
+	if cause == "" && r.holds(k) {
+		r.out.want = append(r.out.want[:0], k.strictAny())
+		return verdict{action: model.ActionHold, deadline: k.Hold.Until}
+	}
+	if k.Hold.Active {
+		k.endHold(r.now)
+		r.change()
+	}
+	limit := r.limit(k)
+	switch {
+	case cause != "":
+		return passFor(cause)
+	case k.older(r.now, limit):
+		return passFor(model.PassDeadline)
+	case len(k.plan.target.Racks) == 0:
+		return passFor(model.PassNoPlan)
+	case r.in.Site == nil:
+		return passFor(model.PassStale)
+	}
+	v := r.place(k)
+	if v.action == "" {
+		return v
+	}
+	if len(r.out.want) > r.limits.MaxRows {
+		return passFor(model.PassConstrain)
+	}
+	v.deadline = k.since().Add(limit)
+	r.wake(v.deadline)
+	for i := range k.Racks {
+		r.tally[tallyKey{k.plan.stage, k.Racks[i].Rack}] += int(k.Racks[i].Quota)
+	}
+	return v
+}
+
+// place puts a key on the racks of its plan.
+func (r *round) place(k *key) verdict {
+	p := &r.racks
+	p.start(r, k)
+	local := k.plan.stage == model.StageMap && k.local()
+	var v verdict
+	switch {
+	case !slices.ContainsFunc(p.list, func(p place) bool { return p.usable() }):
+		return passFor(model.PassSite)
+	case local:
+		v = p.trim()
+	default:
+		v = p.pin()
+	}
+	if p.changed {
+		r.change()
+	}
+	if v.action == "" {
+		return v
+	}
+	if local || r.limits.Spread == SpreadEven {
+		wide := k.older(r.now, r.limits.WidenAfter)
+		r.wake(k.since().Add(r.limits.WidenAfter))
+		if wide && !k.Widened {
+			v.event = model.ActionWiden
+		}
+		if wide != k.Widened {
+			k.Widened = wide
+			r.change()
+		}
+	} else {
+		k.Widened = true
+	}
+	v.loose = local || k.Widened
+	p.want(&r.out, local)
+	return v
+}
+
+// mayNot says why a key must not be steered, "" when it may.
+func (r *round) mayNot(k *key) model.PassCause {
+	switch {
+	case r.in.Pass != "":
+		return r.in.Pass
+	case r.constrained || k.bound():
+		return model.PassConstrain
+	case !k.plan.staged:
+		return model.PassType
+	case !k.plan.planned:
+		return model.PassNoPlan
+	}
+	return ""
+}
+
+// limit is how long a key may be steered.
+func (r *round) limit(k *key) model.Duration {
+	if k.plan.stage == model.StageMap {
+		return r.limits.TrimDeadline
+	}
+	return r.limits.PinDeadline
+}
+
+// holds decides whether a key is held at this call, and for how long.
+func (r *round) holds(k *key) bool {
+	h, target := &k.Hold, &k.plan.target
+	start := r.now
+	if h.Active {
+		start = h.Start
+	}
+	until := min(target.Until, start.Add(r.limits.HoldMax))
+	fallen := !h.Active && k.older(r.now, r.limit(k))
+	if h.Over || !target.Hold || r.now >= until || fallen || r.starvesMaps(k) {
+		return false
+	}
+	if !h.Active || h.Until != until {
+		*h = hold{Active: true, Start: start, Until: until}
+		r.change()
+	}
+	r.wake(until)
+	return true
+}
+
+// starvesMaps reports whether holding a key could make the application kill
+// running reduces for maps that it believes have no room (hadoop.md 5.4).
+func (r *round) starvesMaps(k *key) bool {
+	if k.plan.stage != model.StageReduce || k.Running == 0 {
+		return false
+	}
+	return slices.ContainsFunc(r.keys, func(o *key) bool {
+		return o.plan.stage == model.StageMap && o.outstanding() > 0
+	})
+}
+
+// show keeps what people are told of a key.
+func (r *round) show(k *key, v verdict) {
+	s := shown{Action: v.action, Cause: v.cause, Stage: k.plan.stage, Deadline: v.deadline}
+	if v.action != "" {
+		s.Reason, s.Since = k.plan.target.Reason, k.Shown.Since
+		if v.action != k.Shown.Action {
+			s.Since = r.now
+		}
+	}
+	if k.Shown != s {
+		k.Shown = s
+		r.change()
+	}
+}
+
+// steer puts the rows of a verdict to the ResourceManager.
+func (r *round) steer(k *key, v *verdict) {
+	full := k.said.anys > 0 || k.Again > 0
+	k.said.rewritten = k.said.head >= 0
+	action := v.action
+	if v.event != "" && k.Steered {
+		action = v.event
+	}
+	if !k.Steered || k.Again > 0 {
+		k.Steered, k.Again = true, max(0, k.Again-1)
+		r.change()
+	}
+	if r.put(k, full, v.loose) || k.said.head >= 0 {
+		r.out.step(k.Key, k.plan.stage, action, "")
+	}
+}
+
+// put sends what is wanted of a key.
+func (r *round) put(k *key, full, loose bool) bool {
+	sent := r.out.put(k, full, loose)
+	if sent {
+		r.change()
+		if r.doubt {
+			k.Again = max(k.Again, 1)
+		}
+	}
+	return sent
+}
+
+// pass sends the application's rows on, with those restored that are others at
+// the ResourceManager.
+func (r *round) pass(k *key, cause model.PassCause) {
+	r.mirror(k)
+	sent := false
+	if k.Steered || k.Again > 0 {
+		full := k.Again > 0
+		k.Steered, k.Again = false, max(0, k.Again-1)
+		r.change()
+		r.out.own(k)
+		sent = r.put(k, full, false)
+	}
+	switch {
+	case sent && cause == model.PassDeadline:
+		r.out.step(k.Key, k.plan.stage, model.ActionFallBack, "")
+	case sent:
+		r.out.step(k.Key, k.plan.stage, model.ActionRestore, "")
+	case k.said.head >= 0 && cause != "":
+		r.out.step(k.Key, k.plan.stage, "", cause)
+	}
+}
+
+// dropped sends an ANY row of 0 on, alone when other rows of the key are not the application's.
+func (r *round) dropped(k *key) {
+	var last *Row
+	others := false
+	for i := k.said.head; i >= 0; i = r.next[i] {
+		if row := &r.rows[i]; row.Name == model.AnyName {
+			last = row
+		} else {
+			others = true
+		}
+	}
+	if k.Steered && others {
+		k.said.rewritten = true
+		row := *last
+		row.Verbatim = true
+		r.out.emit = append(r.out.emit, row)
+	}
+	if r.out.twice && k.Steered {
+		k.Again = max(k.Again, 1)
+	} else {
+		k.drop()
+	}
+	k.Shown = shown{Stage: k.Shown.Stage}
+}
+
+// mirror notes the application's rows of this call as what the ResourceManager holds.
+func (r *round) mirror(k *key) {
+	if k.Large && !k.Steered {
+		return
+	}
+	for i := k.said.head; i >= 0; i = r.next[i] {
+		row := &r.rows[i]
+		if row.Count <= 0 {
+			delete(k.RM, row.Name)
+			continue
+		}
+		k.RM[row.Name] = sentRow{Count: row.Count, Relax: row.Relax, Call: r.call, seen: r.call}
+	}
+}
+
+// undo sends an adopted key's ANY relaxed, and takes back the rows that an
+// earlier relay added: all others, but for maps, which have rows of their own.
+func (r *round) undo(k *key) {
+	k.Adopted = false
+	if !k.plan.staged || k.plan.stage != model.StageMap {
+		said := map[string]bool{model.AnyName: true}
+		maps.Copy(said, k.news.said)
+		for i := k.said.head; i >= 0; i = r.next[i] {
+			said[r.rows[i].Name] = true
+		}
+		maps.DeleteFunc(k.Own, func(name string, _ ownRow) bool { return !said[name] })
+	}
+	r.change()
+	r.show(k, verdict{})
+	r.pass(k, "")
+}

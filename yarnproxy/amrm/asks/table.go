@@ -1,0 +1,297 @@
+package asks
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"heddle/core/model"
+)
+
+// The limits of a table that is given none.
+const (
+	defaultKeys = 1 << 10
+	defaultRows = 1 << 16
+)
+
+// Table is the state of one application attempt. It is not safe for concurrent use.
+type Table struct {
+	hosts
+	limits      Limits
+	keys        []*key // by priority, then request id
+	running     running
+	constrained bool   // there were scheduling requests
+	listens     bool   // part of what is at the ResourceManager is not known
+	call        uint32 // calls so far, repetitions aside
+	doubt       bool   // the next call may be a repetition of one that is not known
+	last        lastCall
+	answer      answered
+	version     uint64
+	dirty       bool // something changed since the keys were last looked at
+	quiet       quiet
+	round       round
+}
+
+// answered is the last answer that was taken.
+type answered struct {
+	Seen bool  `json:"seen,omitempty"`
+	ID   int32 `json:"id,omitempty"`
+}
+
+// quiet says under which circumstances nothing was left to be done at the last call.
+type quiet struct {
+	known  bool
+	site   *Site
+	pass   model.PassCause
+	advise bool
+	due    model.Time // when time alone changes something
+}
+
+// New returns the table of an attempt that has asked for nothing yet.
+func New(l Limits) *Table {
+	if l.MaxKeys <= 0 {
+		l.MaxKeys = defaultKeys
+	}
+	if l.MaxRows <= 0 {
+		l.MaxRows = defaultRows
+	}
+	return &Table{
+		limits: l, running: running{}, hosts: hosts{denied: map[string]bool{}, lost: map[string]model.Time{}},
+		round: round{tally: map[tallyKey]int{}},
+	}
+}
+
+// Request takes an allocate call of the application and returns what to send.
+// A call whose response id is that of the call before is a repetition: it gets
+// the same edit (relay-facts.md 5), unless it asks for something else.
+func (t *Table) Request(now model.Time, r *Request, in *Intent) Edit {
+	for _, id := range r.Releases { // reported as ended later
+		t.end(id, false)
+	}
+	if t.refuse(r.BlacklistAdd, r.BlacklistRemove) {
+		t.change()
+	}
+	if r.Scheduling && !t.constrained {
+		t.constrained = true
+		t.change()
+	}
+	var edit Edit
+	seen := fingerprint(r.Rows)
+	switch {
+	case !t.last.known || t.last.ID != r.ResponseID:
+		edit = t.take(now, r, in)
+	case t.last.Print != seen:
+		edit = t.repeatOther(now, r, in)
+	default:
+		t.doubt = false
+		return t.repeat()
+	}
+	t.remember(r.ResponseID, seen, &edit)
+	return edit
+}
+
+// take works a call off that is not a repetition.
+func (t *Table) take(now model.Time, r *Request, in *Intent) Edit {
+	t.call++
+	if len(r.Rows) == 0 && t.nothingNew(now, in) {
+		return Edit{Same: true}
+	}
+	w := &t.round
+	w.Table, w.alarm, w.in, w.rows = t, alarm{now: now, due: never}, in, r.Rows
+	w.out.clear(t.call)
+	t.doubt = t.doubt || !t.last.known && r.ResponseID != 0 // met in the middle of its life
+	w.out.twice = t.doubt
+	w.hear()
+	before := t.version
+	if t.found(&w.alarm, in.Site) {
+		t.change()
+	}
+	w.decide()
+	t.quiet = quiet{
+		known: t.version == before && len(r.Rows) == 0, site: in.Site, pass: in.Pass, advise: in.Advise, due: w.due,
+	}
+	t.dirty, t.doubt = false, false
+	w.in, w.rows = nil, nil
+	return w.out.edit(r.Rows, func(key Key) bool {
+		k := t.have(key)
+		return k != nil && k.said.rewritten
+	})
+}
+
+// nothingNew reports whether a call without rows finds everything as the last one left it.
+func (t *Table) nothingNew(now model.Time, in *Intent) bool {
+	q := &t.quiet
+	if t.dirty || !q.known || q.site != in.Site || q.pass != in.Pass || q.advise != in.Advise || now >= q.due {
+		return false
+	}
+	for _, k := range t.keys {
+		if k.outstanding() > 0 && !k.plan.holds(k, in) {
+			return false
+		}
+	}
+	return true
+}
+
+// Response takes the answer to the last call.
+func (t *Table) Response(now model.Time, r *Response, site *Site) {
+	if t.answer.Seen && t.answer.ID == r.ResponseID {
+		return // of a repeated call: the same containers again
+	}
+	t.answer = answered{Seen: true, ID: r.ResponseID}
+	for i := range r.Granted {
+		t.granted(now, &r.Granted[i], site)
+	}
+	for _, e := range r.Ended {
+		t.end(e.ID, e.ExitStatus == 0)
+	}
+	if len(r.LostHosts) > 0 {
+		t.lose(now, r.LostHosts)
+		t.change()
+	}
+}
+
+// granted takes one container.
+func (t *Table) granted(now model.Time, g *Grant, site *Site) {
+	if _, known := t.running[g.ID]; known {
+		return
+	}
+	if k := t.key(g.Key); k != nil {
+		t.change()
+		if t.listens {
+			k.news.granted = now
+		}
+		rack := t.running.start(g, k, site)
+		k.takeDown(g.Host, string(rack), t.call)
+		k.settle(now)
+	}
+}
+
+// Register starts the attempt's table afresh: the application will say
+// everything again (after a failover, or a new attempt). Containers that run on are kept.
+func (t *Table) Register(running []Grant, site *Site) {
+	for _, k := range t.keys {
+		k.forget()
+		k.drop()
+		k.Batches, k.Template = nil, nil
+		k.Shown = shown{Stage: k.Shown.Stage}
+	}
+	clear(t.denied)
+	t.constrained, t.last, t.answer, t.doubt = false, lastCall{}, answered{}, false
+	for i := range running {
+		g := &running[i]
+		if _, known := t.running[g.ID]; known {
+			continue
+		}
+		if k := t.key(g.Key); k != nil {
+			t.running.start(g, k, site)
+		}
+	}
+	t.change()
+}
+
+// Listen has a table that knows nothing of its attempt, which was met in the
+// middle of its life, note what comes up until the rest is adopted.
+func (t *Table) Listen() { t.listens = true }
+
+// Adopt tells a table that listens what the ResourceManager holds: rows that were
+// read, at a time, after the table began to listen. What the application has not
+// said since is taken from them. Strict rows that no application of its kind sends
+// are what an earlier relay left: they are undone at the next call, in full, and
+// once more at the one after it, as the first may be a repetition, which the
+// ResourceManager does not apply.
+//
+// Of a key of which containers were granted after the read, and the application has
+// not said what it still wants, the rows count too many. It is left alone: all is
+// false, and rows that are read later are to be adopted too.
+func (t *Table) Adopt(now, read model.Time, pending []model.AskRow) (all bool) {
+	all = true
+	for i := range pending {
+		p := &pending[i]
+		k := t.key(Key{Priority: narrow(p.Priority), RequestID: p.RequestID})
+		switch {
+		case k == nil || p.Count <= 0:
+		case k.news.granted > read && !k.news.said[model.AnyName]:
+			all = false
+		default:
+			k.adopt(p)
+		}
+	}
+	for _, k := range t.keys {
+		k.settle(now)
+		if all && !k.Adopted {
+			k.news = news{}
+		}
+	}
+	t.listens = !all
+	t.change()
+	return all
+}
+
+// Version changes with everything Marshal would write, the numbers of calls that changed nothing aside.
+func (t *Table) Version() uint64 { return t.version }
+
+// Own returns the application's outstanding rows as it last said them, less
+// what was granted since: by key, then by name.
+func (t *Table) Own() []model.AskRow {
+	var rows []model.AskRow
+	for _, k := range t.keys {
+		rows = appendAsked(rows, k)
+	}
+	return rows
+}
+
+// Keys describes every key for people.
+func (t *Table) Keys() []model.RelayKey {
+	keys := make([]model.RelayKey, 0, len(t.keys))
+	for _, k := range t.keys {
+		keys = append(keys, model.RelayKey{
+			Priority: int(k.Priority), RequestID: k.RequestID, Stage: k.Shown.Stage, Asked: appendAsked(nil, k), Sent: sentRows(k),
+			Action: k.Shown.Action, Cause: k.Shown.Cause, Since: k.Shown.Since, Deadline: k.Shown.Deadline,
+			Granted: maps.Clone(k.Granted), Reason: k.Shown.Reason,
+		})
+	}
+	return keys
+}
+
+// change says that Marshal would write something else, and that the keys have to be looked at.
+func (t *Table) change() {
+	t.version++
+	t.dirty = true
+}
+
+func compareKeys(a, b Key) int {
+	return cmp.Or(cmp.Compare(a.Priority, b.Priority), cmp.Compare(a.RequestID, b.RequestID))
+}
+
+func search(keys []*key, k Key) (int, bool) {
+	return slices.BinarySearchFunc(keys, k, func(have *key, k Key) int { return compareKeys(have.Key, k) })
+}
+
+// have returns the state of a key, nil when there is none.
+func (t *Table) have(k Key) *key {
+	if i, found := search(t.keys, k); found {
+		return t.keys[i]
+	}
+	return nil
+}
+
+// key returns the state of a key, and makes it when there is room for it.
+func (t *Table) key(k Key) *key {
+	i, found := search(t.keys, k)
+	if found {
+		return t.keys[i]
+	}
+	if len(t.keys) >= t.limits.MaxKeys {
+		dead := slices.IndexFunc(t.keys, (*key).dead)
+		if dead < 0 {
+			return nil
+		}
+		t.keys = slices.Delete(t.keys, dead, dead+1)
+		if dead < i {
+			i--
+		}
+	}
+	t.keys = slices.Insert(t.keys, i, newKey(k))
+	t.change()
+	return t.keys[i]
+}

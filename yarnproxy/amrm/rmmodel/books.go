@@ -1,0 +1,135 @@
+package rmmodel
+
+import (
+	"fmt"
+	"slices"
+
+	"heddle/core/model"
+	"heddle/yarnproxy/amrm/asks"
+)
+
+// books hold what a ResourceManager without a relay would be asked for, given
+// the same allocations, and check the real one against it.
+type books struct {
+	stages  map[asks.Key]model.Stage
+	shadow  map[asks.Key]int32 // ANY, had the application's own rows gone on
+	untold  map[asks.Key]int32 // allocated, and the relay has not seen it
+	allowed map[asks.Key]int32 // by how much ANY may exceed the shadow: what was untold when the relay last wrote it
+	missed  map[asks.Key]int32 // what a restarted relay cannot know to be granted, until the application says its count again
+	told    map[asks.Key]int32 // by the last answer
+	wanted  map[asks.Key][]model.RackID
+	hungry  map[asks.Key]int // seconds without a container although there is room
+	first   *asks.Key        // that was served first in this second: nodes may have been used up before later keys
+}
+
+func newBooks(app App) books {
+	b := books{
+		stages: map[asks.Key]model.Stage{}, hungry: map[asks.Key]int{},
+	}
+	for _, t := range app.Tasks {
+		b.stages[t.Key] = t.Stage
+		if t.Again != (asks.Key{}) {
+			b.stages[t.Again] = t.Stage
+		}
+	}
+	b.forget()
+	return b
+}
+
+// forget starts anew, as the ResourceManager does after a failover.
+func (b *books) forget() {
+	b.shadow, b.untold, b.allowed = map[asks.Key]int32{}, map[asks.Key]int32{}, map[asks.Key]int32{}
+	b.missed, b.told = map[asks.Key]int32{}, map[asks.Key]int32{}
+	b.wanted = map[asks.Key][]model.RackID{}
+}
+
+// restarted enters a restart of the relay: without a journal it takes what is
+// pending for what the application asks, and with one that lacks the last answer
+// it does not know what that granted.
+func (b *books) restarted(e Event, rm *RM) {
+	for key := range b.stages { // order-free: every key on its own
+		switch {
+		case e.Lost:
+			b.missed[key] = max(0, rm.Asked(key, model.AnyName)-b.shadow[key])
+		case e.Late:
+			b.missed[key] += b.told[key]
+		}
+	}
+}
+
+// applied enters a call: own as the application made it, out as it arrived. It
+// returns what is wrong with it, "" when nothing is.
+func (b *books) applied(own *asks.Request, out *sent, rm *RM, result *Result) string {
+	said := map[asks.Key]bool{}
+	for _, row := range own.Rows {
+		if row.Name == model.AnyName {
+			b.shadow[row.Key] = row.Count
+			said[row.Key] = true
+		}
+	}
+	for i := range out.Rows {
+		row := &out.Rows[i]
+		b.wanted[row.Key] = out.wanted[row.Key]
+		if row.Name != model.AnyName {
+			continue
+		}
+		if said[row.Key] {
+			b.missed[row.Key] = 0
+		} else {
+			result.Injected += int(b.untold[row.Key] + b.missed[row.Key])
+		}
+		b.allowed[row.Key] = b.untold[row.Key] + b.missed[row.Key]
+	}
+	for key := range b.stages { // any order: one problem is enough
+		if got := rm.Asked(key, model.AnyName); got > b.shadow[key]+b.allowed[key] {
+			return fmt.Sprintf("%v: %d are asked for, and the application asks for %d, of which up to %d may be on their way",
+				key, got, b.shadow[key], b.allowed[key])
+		}
+	}
+	return ""
+}
+
+// allocated enters a container. It returns what is wrong with it, "" when nothing is.
+func (b *books) allocated(c *Container, result *Result, rack model.RackID) string {
+	b.hungry[c.Key] = 0
+	if b.first == nil || compareKeys(c.Key, *b.first) < 0 {
+		b.first = &c.Key
+	}
+	b.untold[c.Key]++
+	if b.shadow[c.Key] > 0 {
+		b.shadow[c.Key]--
+	} else {
+		result.Excess++
+	}
+	if !c.Strict {
+		return ""
+	}
+	result.Strict++
+	if wanted := b.wanted[c.Key]; !slices.Contains(wanted, rack) {
+		return fmt.Sprintf("%v: a strict ask was met on %s, and the plan wants %v", c.Key, rack, wanted)
+	}
+	return ""
+}
+
+// delivered enters an answer that relay and application got.
+func (b *books) delivered(answer *asks.Response) {
+	b.told = map[asks.Key]int32{}
+	for _, g := range answer.Granted {
+		b.told[g.Key]++
+		b.untold[g.Key] = max(b.untold[g.Key]-1, 0)
+	}
+}
+
+// died enters containers that die before anybody was told of them: they are asked for again.
+func (b *books) died(rm *RM, kill func()) {
+	before := map[asks.Key]int{}
+	for key := range b.stages { // order-free: every key on its own
+		before[key] = rm.Untold(key)
+	}
+	kill()
+	for key := range b.stages { // order-free: every key on its own
+		again := int32(before[key] - rm.Untold(key)) //nolint:gosec // a few containers
+		b.shadow[key] += again
+		b.untold[key] -= again
+	}
+}
