@@ -1,0 +1,323 @@
+package amrm
+
+import (
+	"bytes"
+	"context"
+	"sync"
+	"sync/atomic"
+	"unique"
+
+	"github.com/hashicorp/go-hclog"
+
+	"heddle/core/model"
+	"heddle/yarnproxy/amrm/asks"
+	"heddle/yarnproxy/amrm/wire"
+	"heddle/yarnproxy/ipc"
+)
+
+const (
+	// observeEvery is how often the guide is told of asks that stay the same.
+	observeEvery = 5 * model.Second
+	// keepScratch is the longest buffer that is kept for the next call.
+	keepScratch = 256 << 10
+)
+
+// steering decides about the calls of all attempts. It is safe for concurrent
+// use, and works on one attempt at a time: none waits for another.
+type steering struct {
+	opts     *Options
+	rules    *atomic.Pointer[rules]
+	log      hclog.Logger
+	counts   *counts
+	journal  *journal
+	attempts *registry
+	pool     sync.Pool // of *scratch
+}
+
+// scratch is what reading and editing one call takes.
+type scratch struct {
+	req             wire.Request
+	resp            wire.Response
+	asked           asks.Request
+	answer          asks.Response
+	rows, body, out []byte
+	running         []wire.Container
+}
+
+func (r *steering) scratch() *scratch {
+	if s, ok := r.pool.Get().(*scratch); ok {
+		return s
+	}
+	return new(scratch)
+}
+
+func (r *steering) putScratch(s *scratch) {
+	if max(cap(s.rows), cap(s.body), cap(s.out), 64*cap(s.req.Asks)) <= keepScratch {
+		r.pool.Put(s)
+	}
+}
+
+// request takes an allocate call and returns the frame to send, which is the
+// one that came or lies in s.
+func (r *steering) request(ctx context.Context, a *attempt, frame, body []byte, s *scratch) (out []byte, edited bool) {
+	r.counts.allocates.Add(1)
+	if err := s.req.Parse(body); err != nil {
+		r.unread(a, "an allocate call", err)
+		return frame, false
+	}
+	s.take()
+	edited, saving := r.edit(ctx, a, frame, body, s)
+	if !edited {
+		return frame, false
+	}
+	r.journal.saved(saving) // before it is sent: after it, nobody but the journal knows
+	return s.out, true
+}
+
+// edit decides about a call. When it is to be edited, the frame to send is s.out.
+func (r *steering) edit(ctx context.Context, a *attempt, frame, body []byte, s *scratch) (edited bool, saving <-chan journalResult) {
+	defer func() {
+		if v := recover(); v != nil {
+			r.fault(a, v)
+			edited, saving = false, nil
+		}
+	}()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if newest := r.rules.Load(); newest != a.rules {
+		r.obey(a, newest)
+	}
+	now := r.opts.now()
+	a.meet(r, now, s.req.ResponseID)
+	a.last.at, a.last.responseID = now, s.req.ResponseID
+	if a.trust.standing == ended || a.trust.standing == lost || a.trouble.faults > 1 {
+		return false, nil
+	}
+	r.judge(a)
+	if len(s.asked.Rows) > 0 {
+		a.observed.due = true
+		if r.unplanned(a, &s.asked) {
+			r.plan(ctx, a, &s.asked)
+			r.judge(a)
+		}
+	}
+	edit := a.table.Request(now, &s.asked, &a.intent)
+	if a.trust.standing == doubted {
+		r.adopt(a, now)
+	}
+	for i := range edit.Steps {
+		r.counts.step(&edit.Steps[i])
+	}
+	if edit.Same {
+		if a.table.Version() == a.saved.version {
+			r.keep(a)
+		}
+		return false, nil
+	}
+	if err := s.write(frame, body, edit.Rows); err != nil {
+		panic(err) // the table believes it sent
+	}
+	return true, r.keep(a)
+}
+
+// take converts what a call says. What the table keeps of it is copied: the
+// call lies in the connection's buffer.
+func (s *scratch) take() {
+	in, out := &s.req, &s.asked
+	*out = asks.Request{
+		ResponseID: in.ResponseID, Scheduling: in.Scheduling > 0,
+		Rows: out.Rows[:0], Releases: out.Releases[:0], BlacklistAdd: out.BlacklistAdd[:0], BlacklistRemove: out.BlacklistRemove[:0],
+	}
+	for i := range in.Asks {
+		row := &in.Asks[i]
+		out.Rows = append(out.Rows, asks.Row{
+			Key:  asks.Key{Priority: row.Priority, RequestID: row.RequestID},
+			Name: intern(row.Name), Count: row.Count, Relax: row.Relax, Labelled: len(row.Label) > 0,
+			Capability: model.Resource{MemoryMiB: row.Memory, VCores: int64(row.VCores)},
+			Raw:        bytes.Clone(row.Raw),
+		})
+	}
+	for _, id := range in.Releases {
+		out.Releases = append(out.Releases, asks.ContainerID(id))
+	}
+	for _, name := range in.BlacklistAdd {
+		out.BlacklistAdd = append(out.BlacklistAdd, intern(name))
+	}
+	for _, name := range in.BlacklistRemove {
+		out.BlacklistRemove = append(out.BlacklistRemove, intern(name))
+	}
+}
+
+// intern returns a name of a host or rack, of which there are few, as one string for all who hold it.
+func intern(name []byte) string {
+	if string(name) == model.AnyName {
+		return model.AnyName
+	}
+	return unique.Make(string(name)).Value()
+}
+
+// write makes the frame with other asks.
+func (s *scratch) write(frame, body []byte, rows []asks.Row) error {
+	var err error
+	s.rows = s.rows[:0]
+	for i := range rows {
+		switch row := &rows[i]; {
+		case row.Verbatim:
+			s.rows = wire.AppendVerbatim(s.rows, row.Raw)
+		case row.Raw != nil:
+			s.rows, err = wire.AppendRow(s.rows, row.Raw, row.Name, row.Count, row.Relax)
+		default:
+			s.rows = wire.AppendNewRow(s.rows, &wire.NewRow{
+				Priority: row.Priority, RequestID: row.RequestID, Name: row.Name, Count: row.Count, Relax: row.Relax,
+				Memory: row.Capability.MemoryMiB, VCores: int32(row.Capability.VCores), //nolint:gosec // came as one
+			})
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if s.body, err = wire.AppendRequest(s.body[:0], body, s.rows); err != nil {
+		return err
+	}
+	s.out = ipc.ReplaceBody(s.out[:0], frame, body, s.body)
+	return nil
+}
+
+// judge says in the attempt's intent what holds now. An attempt with a fault asks
+// nobody any more.
+func (r *steering) judge(a *attempt) {
+	if a.trouble.faults > 0 {
+		a.intent.Site, a.intent.Pass = nil, model.PassDecode
+		return
+	}
+	if info, known := r.opts.Guide.App(a.app); known {
+		a.about.info, a.about.known = info, true
+	}
+	site, fresh := r.opts.Guide.Site()
+	a.intent.Site, a.intent.Pass = site, a.rules.excuse(&a.about.info, a.about.known)
+	if a.intent.Pass == "" && (site == nil || !fresh || a.trust.standing == doubted) {
+		a.intent.Pass = model.PassStale
+	}
+}
+
+// unplanned reports whether a call asks at a key for the first time since it
+// asked for nothing there, and no plan says where.
+func (r *steering) unplanned(a *attempt, asked *asks.Request) bool {
+	found := false
+	for i := range asked.Rows {
+		row := &asked.Rows[i]
+		if row.Name != model.AnyName {
+			continue
+		}
+		if row.Count <= 0 {
+			delete(a.asked, row.Key)
+			continue
+		}
+		if _, before := a.asked[row.Key]; before || len(a.asked) >= maxAsked {
+			continue
+		}
+		a.asked[row.Key] = struct{}{}
+		found = found || r.unplannedKey(a, asked, row.Key)
+	}
+	return found
+}
+
+// maxAsked is at how many keys of an attempt a plan is waited for.
+const maxAsked = 1000
+
+func (r *steering) unplannedKey(a *attempt, asked *asks.Request, k asks.Key) bool {
+	if a.trouble.faults > 0 || a.about.known && a.intent.Pass != "" {
+		return false
+	}
+	if !a.about.known {
+		return true
+	}
+	local := false
+	for i := range asked.Rows {
+		local = local || asked.Rows[i].Key == k && asked.Rows[i].Name != model.AnyName
+	}
+	stage, ok := a.rules.stage(a.about.info.Type, k, local)
+	if !ok {
+		return false
+	}
+	_, planned := r.opts.Guide.Target(a.app, stage)
+	return !planned
+}
+
+// plan has the policy decide now, and waits for it, but no longer than the call
+// may wait (I8). The attempt is unlocked meanwhile.
+func (r *steering) plan(ctx context.Context, a *attempt, asked *asks.Request) {
+	if a.rules.decideIn <= 0 || a.deciding {
+		return
+	}
+	a.deciding = true
+	rows := a.staged(merged(a.table.Own(), asked.Rows))
+	ctx, cancel := context.WithTimeout(ctx, a.rules.decideIn)
+	defer cancel()
+	decided := make(chan struct{})
+	go func() {
+		defer close(decided)
+		defer func() {
+			if v := recover(); v != nil {
+				r.fault(a, v)
+			}
+			a.mu.Lock()
+			defer a.mu.Unlock()
+			a.deciding = false
+		}()
+		r.opts.Guide.Decide(ctx, a.app, rows)
+	}()
+	a.mu.Unlock()
+	defer a.mu.Lock()
+	select {
+	case <-decided:
+	case <-ctx.Done():
+	}
+}
+
+// staged says of rows which stage asks for them, by the rules for the
+// application's type. It changes and returns them.
+func (a *attempt) staged(rows []model.AskRow) []model.AskRow {
+	local := map[asks.Key]bool{}
+	for i := range rows {
+		if k := keyOf(&rows[i]); rows[i].ResourceName != model.AnyName {
+			local[k] = true
+		}
+	}
+	for i := range rows {
+		k := keyOf(&rows[i])
+		rows[i].Stage, _ = a.rules.stage(a.about.info.Type, k, local[k])
+	}
+	return rows
+}
+
+func keyOf(row *model.AskRow) asks.Key {
+	return asks.Key{Priority: int32(row.Priority), RequestID: row.RequestID} //nolint:gosec // came as one
+}
+
+// merged is what an application asks for once a call is counted in.
+func merged(own []model.AskRow, rows []asks.Row) []model.AskRow {
+	type name struct {
+		asks.Key
+		name string
+	}
+	last := make(map[name]int, len(rows))
+	for i := range rows {
+		last[name{rows[i].Key, rows[i].Name}] = i
+	}
+	all := make([]model.AskRow, 0, len(own)+len(rows))
+	for _, row := range own {
+		if _, newer := last[name{keyOf(&row), row.ResourceName}]; !newer {
+			all = append(all, row)
+		}
+	}
+	for i := range rows {
+		if row := &rows[i]; last[name{row.Key, row.Name}] == i && row.Count > 0 {
+			all = append(all, model.AskRow{
+				Priority: int(row.Priority), RequestID: row.RequestID, ResourceName: row.Name,
+				Capability: row.Capability, Count: int(row.Count), RelaxLocality: row.Relax,
+			})
+		}
+	}
+	return all
+}

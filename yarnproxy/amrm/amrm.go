@@ -1,0 +1,203 @@
+// Package amrm is the relay between ApplicationMasters and the
+// ResourceManager's scheduler port. It passes Hadoop RPC and SASL on byte for
+// byte and rewrites only the ask rows inside allocate calls, as the plan of the
+// application says. Whatever it does not understand goes on as it came (I4); it
+// sends no call of its own (I8).
+package amrm
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync/atomic"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"heddle/core/model"
+	"heddle/yarnproxy/amrm/asks"
+	"heddle/yarnproxy/amrm/wire"
+)
+
+// Listener is one address that stands for one ResourceManager.
+type Listener struct {
+	RM       string // the rm-id, "" without high availability
+	Address  string // host:port to listen on
+	Upstream string // host:port of that ResourceManager's scheduler address
+}
+
+// App is what the relay has to know of an application to decide about it.
+type App struct {
+	ID    model.AppID
+	Type  string
+	User  model.UserID
+	Queue model.QueueID
+	Tags  []string
+}
+
+// Guide tells the relay what the rest of heddle knows. Its methods are called
+// on the allocate path: they take microseconds and never block, Decide aside.
+// Rows they are given are theirs, and never changed again.
+type Guide interface { //nolint:interfacebloat // six questions to one thing, the rest of heddle
+	// App describes an application, false when no source has told of it yet.
+	App(id model.AppID) (App, bool)
+	// Site is the cluster as last published; nil, or fresh false, when it is too old to act on.
+	Site() (site *asks.Site, fresh bool)
+	// Target is the plan in force of an application's stage.
+	Target(app model.AppID, stage model.Stage) (asks.Target, bool)
+	// Decide has the policy plan an application now that has just asked for something new, and returns when that is
+	// done or ctx ends. What it decided is what Target returns afterwards.
+	Decide(ctx context.Context, app model.AppID, asked []model.AskRow)
+	// Pending returns the rows the ResourceManager's REST API last showed as outstanding, and when they came; false
+	// when it was not asked.
+	Pending(app model.AppID) (rows []model.AskRow, at model.Time, ok bool)
+	// Observe takes an application's own asks, as often as they change. It never blocks.
+	Observe(app model.AppID, asked []model.AskRow)
+}
+
+// StageRule says what the priorities of one type of application mean.
+type StageRule struct {
+	Type       string // application type, as YARN has it, such as MAPREDUCE
+	Priorities []int  // none: every priority
+	Local      *bool  // only keys with (true) or without (false) host or rack rows; nil: all
+	Stage      model.Stage
+}
+
+// Scope says which applications are steered: those that match every list that
+// is not empty.
+type Scope struct {
+	Queues []string // full paths; a parent covers its children
+	Users  []string
+	Types  []string
+	Tags   []string
+}
+
+// Options configure a Relay.
+type Options struct {
+	Listeners   []Listener
+	Guide       Guide
+	Enforce     bool // false counts what it would rewrite
+	Scopes      []Scope
+	OptOutTag   string
+	Stages      []StageRule // by the first that matches
+	Limits      asks.Limits
+	DecideIn    time.Duration // how long an allocate call may wait for a first plan (I8); 0: not at all
+	JournalDir  string        // "" keeps none
+	MaxConns    int           // of ApplicationMasters at once; 0: 10,000
+	DialTimeout time.Duration // 0: 5 s
+	// HandoverSocket is the path of a Unix socket at which a heddle that starts takes the relay over from one that
+	// runs; "" ends every connection at the end.
+	HandoverSocket string
+	Dial           func(ctx context.Context, network, addr string) (net.Conn, error) // nil: net.Dialer
+	Now            func() time.Time                                                  // nil: the system's clock
+	Logger         hclog.Logger                                                      // nil: none
+}
+
+// times are the relay's patience; tests have less.
+type times struct {
+	write  time.Duration // for a peer that takes no bytes
+	linger time.Duration // for one direction when the other has ended
+	drain  time.Duration // for frames under way at the end
+	sweep  time.Duration // from one look for attempts that are gone to the next
+	greet  time.Duration // for the first words of a handover
+	halt   time.Duration // for connections to stop for one
+	hand   time.Duration // for the other process to take and install what it is sent
+}
+
+// Relay is the running relay: New, Listen, Run.
+type Relay struct {
+	opts      Options
+	rules     atomic.Pointer[rules] // in force; those in opts are the first
+	log       hclog.Logger
+	clock     func() time.Time // for deadlines and spans
+	times     times
+	counts    *counts
+	journal   *journal
+	attempts  *registry
+	steering  *steering
+	listening atomic.Pointer[[]*listener] // nil before Listen
+	conns     conns
+	handover  handover
+	blind     atomic.Int64 // connections that are not looked at
+}
+
+// New checks the options. It opens nothing.
+func New(o Options) (*Relay, error) {
+	if len(o.Listeners) == 0 {
+		return nil, errors.New("relay: no address to listen on; name one for each ResourceManager")
+	}
+	for _, l := range o.Listeners {
+		for _, addr := range []string{l.Address, l.Upstream} {
+			if _, _, err := net.SplitHostPort(addr); err != nil {
+				return nil, fmt.Errorf("relay: address %q of ResourceManager %q is not host:port: %w", addr, l.RM, err)
+			}
+		}
+	}
+	if o.Guide == nil {
+		return nil, errors.New("relay: Options.Guide is nil")
+	}
+	clock := systemClock()
+	if o.Now == nil {
+		o.Now = clock
+	}
+	if o.Logger == nil {
+		o.Logger = hclog.NewNullLogger()
+	}
+	o.MaxConns = cmp.Or(max(o.MaxConns, 0), 10_000)
+	o.DialTimeout = cmp.Or(max(o.DialTimeout, 0), 5*time.Second)
+	if o.Dial == nil {
+		o.Dial = (&net.Dialer{KeepAliveConfig: keepAlive()}).DialContext
+	}
+	r := &Relay{
+		opts: o, log: o.Logger, clock: clock, counts: newCounts(),
+		times: times{write: 2 * time.Minute, linger: 10 * time.Second, drain: time.Second, sweep: time.Minute, greet: 5 * time.Second, halt: 2 * time.Second, hand: 10 * time.Second},
+		conns: newConns(), handover: handover{peer: peerUser},
+	}
+	r.rules.Store(rulesOf(&r.opts))
+	r.journal = newJournal(&r.opts, &r.counts.journalLost)
+	r.attempts = &registry{opts: &r.opts, rules: &r.rules, journal: r.journal, all: map[wire.Attempt]*attempt{}}
+	r.steering = &steering{opts: &r.opts, rules: &r.rules, log: r.log, counts: r.counts, journal: r.journal, attempts: r.attempts}
+	return r, nil
+}
+
+// now is the time as data.
+func (o *Options) now() model.Time { return model.Time(o.Now().UnixMilli()) }
+
+// systemClock is the clock of deadlines and spans, and of callers that bring none.
+func systemClock() func() time.Time {
+	return time.Now //nolint:forbidigo // the one clock of the package; what ends up in data comes from Options.Now
+}
+
+// Status describes the relay. It is safe for concurrent use.
+func (r *Relay) Status() *model.Relay {
+	s := &model.Relay{
+		At: r.opts.now(), Enforcing: r.rules.Load().enforce, Counts: r.counts.snapshot(),
+		Connections: r.conns.len(), Blind: int(r.blind.Load()), Attempts: []model.RelayAttempt{},
+	}
+	open := r.listeners()
+	for i, l := range r.opts.Listeners {
+		address := l.Address
+		if i < len(open) {
+			address = open[i].Addr().String() // with the port that 0 became
+		}
+		s.Listeners = append(s.Listeners, model.RelayListener{RM: l.RM, Address: address, Upstream: l.Upstream})
+	}
+	for _, a := range r.attempts.list() {
+		s.Attempts = append(s.Attempts, r.describe(a))
+	}
+	return s
+}
+
+func (r *Relay) describe(a *attempt) model.RelayAttempt {
+	var d model.RelayAttempt
+	r.steering.guarded(a, func() {
+		d = model.RelayAttempt{
+			App: a.app, Attempt: int(a.id.Attempt), Type: a.about.info.Type, Connected: a.conns > 0,
+			LastCall: a.last.at, Response: a.last.answered,
+		}
+		d.Keys = a.table.Keys()
+	})
+	return d
+}

@@ -1,0 +1,54 @@
+package amrm
+
+import (
+	"testing"
+	"time"
+
+	"heddle/core/model"
+)
+
+// TestApply changes what is steered, and how, under a running application.
+func TestApply(t *testing.T) {
+	t.Parallel()
+	var o Options
+	g := newRig(t, func(with *Options) { o = *with })
+	g.plan(reducesOn("/rack1"))
+	id := attemptID(1)
+	am := connect(t, g.addr, id)
+	am.register()
+	am.allocate(ask(10, "*", 4))
+	am.allocate()
+	g.wantRows(id, 0, pinned(4)...)
+	g.wantRows(id, 1)
+
+	advise := o
+	advise.Enforce = false
+	g.relay.Apply(advise)
+	am.allocate()
+	g.wantRows(id, 2, "10 * 4", "10 /rack1 0", "10 w11 0", "10 w12 0")
+	if g.relay.Status().Enforcing {
+		t.Error("it still enforces")
+	}
+	g.relay.Apply(o)
+	am.allocate()
+	g.wantRows(id, 3, pinned(4)...)
+
+	scoped := o
+	scoped.Scopes = []Scope{{Users: []string{"bob"}}}
+	g.relay.Apply(scoped)
+	am.allocate()
+	g.wantRows(id, 4, "10 * 4", "10 /rack1 0", "10 w11 0", "10 w12 0")
+	g.relay.Apply(o)
+	am.allocate()
+
+	asked := time.Now() // at the latest
+	eventually(t, "the ask is two milliseconds old", func() bool { return time.Since(asked) > 2*time.Millisecond })
+	soon := o
+	soon.Limits.PinDeadline = 1
+	g.relay.Apply(soon)
+	am.allocate()
+	g.wantRows(id, 6, "10 * 4", "10 /rack1 0", "10 w11 0", "10 w12 0")
+	if keys := g.relay.Status().Attempts[0].Keys; len(keys) != 1 || keys[0].Cause != model.PassDeadline {
+		t.Errorf("past the new deadline: %+v", keys)
+	}
+}
