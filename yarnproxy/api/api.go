@@ -73,6 +73,7 @@ type Options struct {
 	Blocks      BlockFinder            // nil: HDFS is not read
 	Advisor     Advisor                // nil: no policy decides
 	Policies    func() []PolicyInfo    // every policy, the active one marked
+	Relay       func() *model.Relay    // what the relay does now, never changed afterwards; nil, or a nil result: there is no relay
 	Version     string
 	Logger      hclog.Logger
 	Metrics     http.Handler // served at /metrics

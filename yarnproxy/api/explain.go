@@ -15,6 +15,7 @@ type explainBody struct {
 	Uplinks     []uplinkBody     `json:"uplinks"`
 	Decisions   []model.Decision `json:"decisions"` // the newest about it, newest first
 	Sources     []sourceBody     `json:"sources"`
+	Relay       *relayExplained  `json:"relay,omitempty"` // absent without a relay
 }
 
 // stageExplained is why a stage's plan is what it is.
@@ -76,7 +77,8 @@ func getExplain(q *query) (any, error) {
 			b.Stages = append(b.Stages, explainStage(a, p))
 		}
 	}
-	if len(b.Stages) == 0 {
+	b.Relay = explainRelay(q, a.ID, only)
+	if len(b.Stages) == 0 && !b.Relay.knows() {
 		_, err := q.planOf(a, cmp.Or(only, model.StageReduce))
 		return nil, err
 	}
@@ -146,7 +148,10 @@ func reasonTexts() map[model.Reason]string {
 		model.ReasonHeavyReduce:        "A reduce of a job that shuffles more than it reads, started because the uplinks have room.",
 		model.ReasonAnyReduce:          "A reduce of whatever job, because nothing better was left to start.",
 		model.ReasonWindow:             "Its job was submitted in an older window than others: it goes first, so that it does not starve.",
-		model.ReasonFairShare:          "Its user is furthest below a fair share.",
+		model.ReasonFairShare:          "Its user, or the job itself where jobs share, is furthest below a fair share.",
+		model.ReasonFIFO:               "Its job is the first in line that can use the node.",
+		model.ReasonQueueCapacity:      "Its queue uses the least of its capacity.",
+		model.ReasonDominantShare:      "Its user has the least dominant share.",
 		model.ReasonDelayNodeLocal:     "Delay scheduling: a node with the input was offered.",
 		model.ReasonDelayRackLocal:     "Delay scheduling: it waited for a node with the input and then took a node of the rack.",
 		model.ReasonDelayExpired:       "Delay scheduling: it waited long enough to take any node.",
@@ -156,7 +161,21 @@ func reasonTexts() map[model.Reason]string {
 		model.ReasonUnpredicted:        "The size of the job's shuffle is not known yet: every rack will do.",
 		model.ReasonNoInput:            "The job's input is not known or empty: every rack will do.",
 		model.ReasonHoldWhileSaturated: "The uplinks are saturated; reduces of a job that shuffles much wait, for a limited time.",
+		model.ReasonFewestRacks:        "Nothing is known of the application's input: its containers go to the fewest racks that have room, which keeps its shuffle off the uplinks.",
 		model.ReasonRankOnly:           "The policy orders jobs and prefers no rack.",
+		model.ReasonShuffleQualified:   "NAS: its input is on the node, and the node has room for its output below the traffic threshold.",
+		model.ReasonMapWaited:          "NAS: its user was passed over for long enough; the node has room for its output, wherever it reads.",
+		model.ReasonOverThreshold:      "NAS: its user was passed over for long enough and has no map the node has room for.",
+		model.ReasonBelowReduceNum:     "NAS: the rack has fewer of the job's reduces than its part of the job's map output.",
+		model.ReasonReduceNumReached:   "NAS: no job still wants a reduce on the rack; this one does the least harm.",
+		model.ReasonReduceWaited:       "NAS: the uplink is congested, but its user has waited long enough for a light reduce.",
+		model.ReasonMostInput:          "Dawn: the rack holds most of the job's input.",
+		model.ReasonMostIntermediate:   "Dawn: the rack holds most of the job's map output.",
+		model.ReasonDependents:         "Dawn: the jobs that read this job's output have least to fetch if it lies there.",
+		model.ReasonHoldForMaps:        "Too few maps are complete: a reduce would hold a container and wait for their output.",
+		model.ReasonLeastRemaining:     "Its job has the least work left: who waits for it waits the shortest.",
+		model.ReasonFeedsNetwork:       "NUM: little map output waits to be fetched; this job's maps put out enough to keep the network busy.",
+		model.ReasonShuffleOrder:       "NUM: its job is the first of those whose reduces may run.",
 		model.ReasonOffers:             "Counted from where the policy put the job's tasks when every free container was offered to it once.",
 	}
 }

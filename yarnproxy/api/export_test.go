@@ -35,6 +35,14 @@ func Document() []byte { return document }
 // Texts returns what explain says of each reason.
 func Texts() map[model.Reason]string { return reasonTexts() }
 
+// RelayTexts returns what is said of each action and of each cause.
+func RelayTexts() (map[model.Action]string, map[model.PassCause]string) {
+	return actionTexts(), causeTexts()
+}
+
+// ShownRows is how many rows of a key are shown.
+const ShownRows = shownRows
+
 // Hints returns what to do about each poll result.
 func Hints() map[model.PollResult]string { return hints() }
 

@@ -41,11 +41,12 @@ func FuzzPaths(f *testing.F) {
 		"/v1/racks/%2Fdc1%2Frack1", "/v1/racks/dc1/rack1", "/v1/racks/%2F", "/v1/racks/%", "/v1/racks/%zz", "/v1/racks//", "/v1/racks/..%2f",
 		"/v1/applications/application_1700000000000_0001/preferences?stage=map", "/v1/applications/%00", "/v1/nodes?limit=99999999999999999999", "/v1/nodes?%zz=1&a=b;c=d",
 		"/v1/decisions?since=18446744073709551615", "/v1/blocks?path=/data/in&offset=2147483647", "/v1/applications?state=live&offset=1", "/v1/traffic?kind=shuffle&kind=write",
+		"/v1/relay?application=application_1700000000000_0001&limit=1", "/v1/relay?offset=2",
 	} {
 		path, query, _ := strings.Cut(target, "?")
 		f.Add(path, query)
 	}
-	r := newRig(f, nil)
+	r := newRig(f, withRelay(steering()))
 	doc := spec(f)
 	f.Fuzz(func(t *testing.T, path, query string) {
 		q := httptest.NewRequest(http.MethodGet, "/", nil)

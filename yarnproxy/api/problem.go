@@ -50,6 +50,7 @@ func titles() map[string]string {
 		"name-node":              "The NameNode gave no answer that could be used",
 		"no-plan":                "There is no plan for this stage",
 		"no-policy":              "No policy decides",
+		"no-relay":               "No relay runs",
 		"no-snapshot":            "There is no picture of the cluster yet",
 		"not-acceptable":         "Only JSON is served",
 		"not-found":              "There is no such thing",

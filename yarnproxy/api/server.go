@@ -42,6 +42,7 @@ func routes() []route {
 		{path: "/v1/applications/{id}/preferences", method: http.MethodGet, serve: getPreferences, fresh: true, note: "where its maps or reduces should go"},
 		{path: "/v1/applications/{id}/explain", method: http.MethodGet, serve: getExplain, fresh: true, note: "why"},
 		{path: "/v1/decisions", method: http.MethodGet, serve: getDecisions, note: "the log of decisions"},
+		{path: "/v1/relay", method: http.MethodGet, serve: getRelay, note: "what is asked of the ResourceManager in place of what applications asked"},
 		{path: "/v1/blocks", method: http.MethodGet, serve: getBlocks, note: "HDFS blocks of a path with their racks"},
 		{path: "/v1/placements", method: http.MethodPost, serve: postPlacements, fresh: true, note: "asks in, ranked nodes and racks out; nothing is stored"},
 	}
