@@ -2,7 +2,8 @@
 //
 // Everything about the cluster and the sources is built at scrape time from the
 // published snapshot, so that a rack or a source that is gone leaves no series
-// behind and a scrape asks nobody anything. Two things are counted as they
+// behind and a scrape asks nobody anything. What the relay does is read from the
+// relay itself, if there is one. Two things are counted as they
 // happen: rounds of the policy and full queues.
 package metrics
 
@@ -31,6 +32,7 @@ const DefaultPairs = 400
 // Options configure a Collector.
 type Options struct {
 	Snapshot   func() *state.Snapshot // the newest published snapshot, nil before the first
+	Relay      func() *model.Relay    // what the relay does now; nil, or a nil result: there is no relay and no metric of it
 	Now        func() time.Time       // the clock of the observations
 	Policy     func() string          // the policy in charge, "" when none decides
 	ConfigHash func() string          // of the configuration in force
@@ -111,6 +113,11 @@ func (c *Collector) Collect(ch chan<- prometheus.Metric) {
 	defer c.mu.Unlock()
 	snap := c.opts.Snapshot()
 	c.collectSources(s, snap)
+	if c.opts.Relay != nil {
+		if r := c.opts.Relay(); r != nil {
+			s.relay(r, model.Time(c.opts.Now().UnixMilli()))
+		}
+	}
 	if snap == nil {
 		return
 	}

@@ -31,6 +31,7 @@ type rig struct {
 	*metrics.Collector
 	reg    *prometheus.Registry
 	snap   *state.Snapshot
+	relay  *model.Relay
 	now    model.Time
 	policy string
 }
@@ -40,7 +41,7 @@ func newRig(tb testing.TB, pairs int) *rig {
 	r := &rig{reg: prometheus.NewRegistry(), now: start, policy: sample.Policy}
 	var err error
 	r.Collector, err = metrics.New(r.reg, metrics.Options{
-		Snapshot: func() *state.Snapshot { return r.snap }, Now: func() time.Time { return time.UnixMilli(int64(r.now)) },
+		Snapshot: func() *state.Snapshot { return r.snap }, Relay: func() *model.Relay { return r.relay }, Now: func() time.Time { return time.UnixMilli(int64(r.now)) },
 		Policy: func() string { return r.policy }, ConfigHash: func() string { return "5f2a9c" },
 		Version: "0.1.0", Revision: "abcdef0", Pairs: pairs,
 		Sources: []model.Source{model.SourceRM, model.SourceMapReduce, model.SourceHistory, model.SourceHDFS, model.SourceUplink},
@@ -120,6 +121,7 @@ func TestGolden(t *testing.T) {
 		r.now = start.Add(model.Duration(i) * model.Second)
 		r.snap = c.Step(r.now)
 	}
+	r.relay = sample.Relay(3, r.now)
 	r.now = r.now.Add(1500 * model.Millisecond)
 	r.Round(sample.Policy, 700*time.Microsecond)
 	r.QueueFull("observations")
@@ -148,7 +150,7 @@ func TestGolden(t *testing.T) {
 func TestNamesPassLint(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 0)
-	r.snap = sample.New(start).Step(start)
+	r.snap, r.relay = sample.New(start).Step(start), sample.Relay(1, start)
 	r.Round(sample.Policy, time.Millisecond)
 	families, err := r.reg.Gather()
 	if err != nil {
@@ -170,7 +172,7 @@ func TestDesignNames(t *testing.T) {
 	r := newRig(t, 0)
 	c := sample.New(start)
 	c.Step(start)
-	r.snap = c.Step(start + 1000)
+	r.snap, r.relay = c.Step(start+1000), sample.Relay(2, start+1000)
 	r.Round(sample.Policy, time.Millisecond)
 	families, err := r.reg.Gather()
 	if err != nil {
@@ -195,7 +197,9 @@ func TestDesignNames(t *testing.T) {
 		"heddle_containers_allocated_total": "locality", "heddle_decisions_total": "policy,reason",
 		"heddle_round_duration_seconds": "policy", "heddle_rejected_placements_total": "policy,rule",
 		"heddle_regret_bytes_total": "policy", "heddle_queue_full_total": "queue",
-		"heddle_rack_mismatches": "", "heddle_hosts_without_rack": "", "heddle_clock_jumps_total": "", "heddle_resourcemanager_restarts_total": "",
+		"heddle_relay_connections": "kind", "heddle_relay_allocate_seconds": "", "heddle_relay_asks_rewritten_total": "action",
+		"heddle_relay_passthrough_total": "cause",
+		"heddle_rack_mismatches":         "", "heddle_hosts_without_rack": "", "heddle_clock_jumps_total": "", "heddle_resourcemanager_restarts_total": "",
 	} {
 		if labels2, ok := got[name]; !ok || labels2 != labels {
 			t.Errorf("%s{%s} (there: %v), want labels %q", name, labels2, ok, labels)

@@ -41,16 +41,21 @@ func (s sink) source(v *state.SourceView, now model.Time) {
 		count += v.Polls[r]
 	}
 	s.put(pollBytes, float64(v.Bytes), name)
-	bounds := state.DurationBuckets()
-	buckets := make(map[float64]uint64, len(bounds))
+	buckets := cumulative(state.DurationBuckets(), v.Buckets)
+	s.ch <- prometheus.MustNewConstHistogram(s.all[pollDuration].desc, uint64(count), v.Seconds, buckets, name)
+}
+
+// cumulative turns counts per bucket into counts of all up to each bound.
+func cumulative(bounds []float64, counts []int64) map[float64]uint64 {
+	out := make(map[float64]uint64, len(bounds))
 	sum := uint64(0)
 	for i, b := range bounds {
-		if i < len(v.Buckets) {
-			sum += uint64(v.Buckets[i]) //nolint:gosec // a count
+		if i < len(counts) {
+			sum += uint64(counts[i]) //nolint:gosec // a count
 		}
-		buckets[b] = sum
+		out[b] = sum
 	}
-	s.ch <- prometheus.MustNewConstHistogram(s.all[pollDuration].desc, uint64(count), v.Seconds, buckets, name)
+	return out
 }
 
 // usualStates are the node states every rack has a figure for, be it 0. The

@@ -55,6 +55,19 @@ const (
 	restarts
 	estimatedLoads
 	untrackedTasks
+	relayEnforcing
+	relayConnections
+	relayAccepted
+	relayRefused
+	relayAttempts
+	relayAllocate
+	relayRewritten
+	relayPassed
+	relaySteered
+	relayOldest
+	relayJournal
+	relayFaults
+	relayForgotten
 	metricCount
 )
 
@@ -93,6 +106,19 @@ func scraped() [metricCount]spec {
 		restarts:          {"heddle_resourcemanager_restarts_total", counter, nil, "ResourceManager restarts and failovers seen."},
 		estimatedLoads:    {"heddle_estimated_loads_total", counter, nil, "Samples of a rack's uplink that fell back to the estimate because the configured source had no fresh figure."},
 		untrackedTasks:    {"heddle_untracked_tasks_total", counter, nil, "Updates of tasks that are not followed one by one: beyond the limit, or outside their stage."},
+		relayEnforcing:    {"heddle_relay_enforcing", gauge, nil, "1 while the relay rewrites asks, 0 while it only counts what it would rewrite. This and all other heddle_relay_ metrics are absent without a relay."},
+		relayConnections:  {"heddle_relay_connections", gauge, []string{"kind"}, "Open connections of ApplicationMasters; kind is plain, or blind for those passed on unread: protected by integrity or privacy, or not Hadoop RPC as heddle knows it."},
+		relayAccepted:     {"heddle_relay_accepted_connections_total", counter, nil, "Connections of ApplicationMasters the relay accepted."},
+		relayRefused:      {"heddle_relay_refused_connections_total", counter, nil, "Connections of ApplicationMasters the relay closed because relay.max_connections were open."},
+		relayAttempts:     {"heddle_relay_attempts", gauge, nil, "Application attempts whose allocate calls pass, between two connections too."},
+		relayAllocate:     {"heddle_relay_allocate_seconds", histogram, nil, "Latency the relay adds to an allocate call together with its answer, from 10 us to 1 s."},
+		relayRewritten:    {"heddle_relay_asks_rewritten_total", counter, []string{"action"}, "Times the asks of a scheduler key were rewritten in an allocate call, by what was done."},
+		relayPassed:       {"heddle_relay_passthrough_total", counter, []string{"cause"}, "Times asks, or everything on a connection, went on as they came, by why."},
+		relaySteered:      {"heddle_relay_steered_containers", gauge, []string{"action"}, "Outstanding containers whose asks are steered now, by the action in force: pin and hold are those that wait for their racks and those held back."},
+		relayOldest:       {"heddle_relay_oldest_steered_ask_seconds", gauge, nil, "How long the action that is oldest among asks steered now has been in force; 0 when none is steered."},
+		relayJournal:      {"heddle_relay_journal_errors_total", counter, nil, "Times what the relay has to remember across a restart could not be written."},
+		relayFaults:       {"heddle_relay_faults_total", counter, nil, "Decisions about asks that failed within heddle; the application's asks go on as they come from then on."},
+		relayForgotten:    {"heddle_relay_forgotten_answers_total", counter, nil, "Answers passed on unread because more than 64 calls of a connection waited for theirs."},
 	}
 }
 

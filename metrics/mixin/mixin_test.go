@@ -260,7 +260,7 @@ func TestDashboard(t *testing.T) {
 		}
 		ids[p.ID] = p.Title
 	}
-	if want := []string{"Cluster by rack", "Uplinks", "Locality", "Cross-rack bytes", "Decisions and regret", "Source health"}; !slices.Equal(rows, want) {
+	if want := []string{"Cluster by rack", "Uplinks", "Locality", "Cross-rack bytes", "Decisions and regret", "Relay", "Source health"}; !slices.Equal(rows, want) {
 		t.Errorf("rows %q, want %q", rows, want)
 	}
 	for _, p := range d.flat() {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"os"
 	"os/exec"
@@ -18,6 +19,14 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"heddle/core/model"
+	"heddle/core/state"
+	"heddle/metrics"
+	"heddle/metrics/internal/sample"
 )
 
 // tool finds a program of Prometheus', by its environment variable or on the
@@ -69,14 +78,14 @@ const (
 
 // TestRealPrometheus has a real Prometheus scrape a running heddle, and waits
 // until every query of the dashboard and every recording rule has given data.
-// Prometheus takes seconds to its first scrape, and the demo lasts a few: so it
-// starts second.
+// The demo has no relay: a second target exports a made-up one. Prometheus takes
+// seconds to its first scrape, and the demo lasts a few: so it starts second.
 func TestRealPrometheus(t *testing.T) {
 	t.Parallel()
-	prometheus := tool(t, "HEDDLE_PROMETHEUS", "prometheus")
+	program := tool(t, "HEDDLE_PROMETHEUS", "prometheus")
 	binary := heddle(t)
 	address := freeAddress(t)
-	s := startPrometheus(t, prometheus, address)
+	s := startPrometheus(t, program, address, startRelay(t))
 	startDemo(t, binary, address)
 	s.checkQueries(t)
 	s.checkVariables(t)
@@ -133,6 +142,27 @@ func startDemo(t *testing.T, binary, address string) {
 	}
 }
 
+// startRelay serves the metrics of a heddle that reads no cluster and whose relay
+// does more with every scrape, and returns its address.
+func startRelay(t *testing.T) string {
+	t.Helper()
+	registry, step := prometheus.NewRegistry(), 0
+	_, err := metrics.New(registry, metrics.Options{
+		Snapshot: func() *state.Snapshot { return nil }, Now: time.Now, Policy: func() string { return "" }, ConfigHash: func() string { return "relay" },
+		Version: "0.1.0", Revision: "abcdef0",
+		Relay: func() *model.Relay { // one scrape at a time: the collector sees to that
+			step++
+			return sample.Relay(step, model.Time(time.Now().UnixMilli()))
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := httptest.NewServer(metrics.Handler(registry, hclog.NewNullLogger()))
+	t.Cleanup(s.Close)
+	return s.Listener.Addr().String()
+}
+
 // start starts a program in a clean environment and returns its standard
 // output. It is stopped at the test's end; what it wrote to standard error is
 // shown if the test failed.
@@ -173,8 +203,8 @@ func start(t *testing.T, cmd *exec.Cmd) *os.File {
 type server struct{ base string }
 
 // startPrometheus runs Prometheus with the rules of this folder, and returns when
-// it tries to scrape the address, as job heddle.
-func startPrometheus(t *testing.T, binary, address string) server {
+// it tries to scrape the addresses, as job heddle.
+func startPrometheus(t *testing.T, binary, address, relay string) server {
 	t.Helper()
 	dir := t.TempDir()
 	here, err := os.Getwd()
@@ -185,8 +215,8 @@ func startPrometheus(t *testing.T, binary, address string) server {
 rule_files: [%q, %q]
 scrape_configs:
   - job_name: heddle
-    static_configs: [{targets: [%q]}]
-`, filepath.Join(here, "rules.yml"), filepath.Join(here, "alerts.yml"), address)
+    static_configs: [{targets: [%q, %q]}]
+`, filepath.Join(here, "rules.yml"), filepath.Join(here, "alerts.yml"), address, relay)
 	file := filepath.Join(dir, "prometheus.yml")
 	if err := os.WriteFile(file, []byte(config), 0o644); err != nil {
 		t.Fatal(err)
@@ -200,7 +230,7 @@ scrape_configs:
 	s := server{"http://" + listen}
 	s.poll(t, startLimit, "Prometheus does not scrape", func(ctx context.Context) (string, bool) {
 		up, err := s.query(ctx, `up{job="heddle"}`)
-		return fmt.Sprint(err), len(up) == 1
+		return fmt.Sprint(err), len(up) == 2
 	})
 	return s
 }
