@@ -12,8 +12,7 @@ package configs
 // Mode is what the service does with what it sees.
 type Mode string
 
-// The modes. ModeEnforce is known by name, and refused, so that a file written
-// for it says why it does not load.
+// The modes.
 const (
 	ModeObserve Mode = "observe"
 	ModeAdvise  Mode = "advise"
@@ -24,7 +23,9 @@ const (
 type Config struct {
 	// What the service does: `observe` reads the cluster, exports metrics and
 	// records; `advise` also answers preferences over REST and compares what the
-	// policy would have done with what happened.
+	// policy would have done with what happened; `enforce` also rewrites what the
+	// applications ask for that reach the ResourceManager through the relay.
+	// Reloaded on SIGHUP from advise to enforce and back while `relay.listen` is given.
 	Mode Mode `yaml:"mode"`
 	// Where Hadoop's own settings are read from.
 	Hadoop HadoopConfig `yaml:"hadoop"`
@@ -40,6 +41,9 @@ type Config struct {
 	Topology TopologyConfig `yaml:"topology"`
 	// How heddle authenticates to Hadoop. Secrets are given by file path only.
 	Security SecurityConfig `yaml:"security"`
+	// The relay between ApplicationMasters and the ResourceManager's scheduler port.
+	// `heddle client-config` prints what sends applications through it.
+	Relay RelayConfig `yaml:"relay"`
 	// When a rack's uplink counts as saturated (NetSat, ShuffleWatcher 3.1).
 	// Reloaded on SIGHUP.
 	Network NetworkConfig `yaml:"network"`
@@ -81,7 +85,7 @@ type TopologyConfig struct {
 	// TableMapping is configured and the file exists here.
 	Table string `yaml:"table"`
 	// `verify` reports hosts whose rack in the table differs from Hadoop's;
-	// `override` uses the table's rack for them.
+	// `override` uses the table's rack for them, which the relay does not admit.
 	Use TopologyUse `yaml:"use"`
 }
 
@@ -144,8 +148,15 @@ type StateConfig struct {
 	// How many observations may wait for the state; beyond it the sources wait, and
 	// the wait is counted.
 	QueueLength int `yaml:"queue_length"`
-	// How many finished jobs are remembered, for shuffle ratios and for questions about them.
+	// How many finished jobs are remembered, for questions about them.
 	FinishedJobsKept int `yaml:"finished_jobs_kept"`
+	// The file that keeps what recurring jobs read and shuffled, by user and name with
+	// dates and numbers folded, so that a job's shuffle can be predicted before its
+	// first map is done: at most 10,000 jobs, the last 4 runs of each. Without the key:
+	// `history.json` in systemd's $STATE_DIRECTORY or `heddle/history.json` in
+	// $XDG_STATE_HOME, else none. Empty keeps none: what was measured is forgotten on a
+	// restart. A file that cannot be read is moved aside, with a warning.
+	HistoryFile string `yaml:"history_file"`
 }
 
 // WebConfig is the HTTP server of REST and metrics.

@@ -29,6 +29,7 @@ func Default() Config {
 			Krb5Conf:         "/etc/krb5.conf",
 			ServicePrincipal: "HTTP/_HOST",
 		},
+		Relay: defaultRelay(),
 		Network: NetworkConfig{
 			Saturation: 0.80,
 			Period:     Duration(time.Second),

@@ -6,7 +6,6 @@ import (
 	"net"
 	"net/url"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -15,6 +14,8 @@ import (
 // hdfs-default.xml, mapred-default.xml of 3.x).
 const (
 	portRM, portRMHTTPS             = 8088, 8090
+	portScheduler, portRMTracker    = 8030, 8031
+	portRMClient, portRMAdmin       = 8032, 8033
 	portNN, portNNHTTPS, portNNRPC  = 9870, 9871, 8020
 	portJHS, portJHSHTTPS           = 19888, 19890
 	portDN, portDNHTTPS             = 9864, 9865
@@ -36,21 +37,26 @@ type finding struct {
 func (h *Hadoop) discover(path string, c *Config) (finding, bool, error) {
 	if strings.HasPrefix(path, "hdfs.") && !c.HDFS.Enabled ||
 		strings.HasPrefix(path, "mapreduce.") && !c.MapReduce.Enabled ||
-		strings.HasPrefix(path, "uplinks.shuffle_jmx.") && c.Uplinks.Source != UplinkShuffleJMX {
+		strings.HasPrefix(path, "uplinks.shuffle_jmx.") && c.Uplinks.Source != UplinkShuffleJMX ||
+		strings.HasPrefix(path, "relay.") && !c.RelayRuns() {
 		return finding{}, false, nil
 	}
 	switch path {
 	case "resource_manager.urls":
-		return h.resourceManagers()
+		return resourceManagers{h}.urls()
+	case "relay.listeners":
+		return resourceManagers{h}.relayListeners(c.Relay.Listen)
 	case "mapreduce.history_server":
 		return h.webService(policyMR, webKeys{
 			"mapreduce.jobhistory.webapp.address", portJHS,
 			"mapreduce.jobhistory.webapp.https.address", portJHSHTTPS,
 		}, "mapreduce.jobhistory.address")
 	case "hdfs.name_nodes":
-		return h.nameNodes(c.HDFS.Nameservice, h.nameNodeWeb)
+		n := nameNodes{h, c.HDFS.Nameservice}
+		return n.each(n.web)
 	case "hdfs.rpc_addresses":
-		return h.nameNodes(c.HDFS.Nameservice, h.nameNodeRPC)
+		n := nameNodes{h, c.HDFS.Nameservice}
+		return n.each(n.rpc)
 	case "hdfs.service_principal":
 		return h.plain("dfs.namenode.kerberos.principal")
 	case "security.authentication":
@@ -94,44 +100,6 @@ func (h *Hadoop) https(policyKey string) (bool, Property, error) {
 func (h *Hadoop) isHTTPS(policyKey string) (finding, bool, error) {
 	https, at, err := h.https(policyKey)
 	return finding{"true", at}, https, err
-}
-
-// resourceManagers returns the base URLs of all ResourceManagers.
-func (h *Hadoop) resourceManagers() (finding, bool, error) {
-	enabled, _, err := h.Lookup("yarn.resourcemanager.ha.enabled")
-	if err != nil {
-		return finding{}, false, err
-	}
-	if !strings.EqualFold(enabled.Value, "true") {
-		return h.resourceManager("")
-	}
-	ids, ok, err := h.Lookup("yarn.resourcemanager.ha.rm-ids")
-	if err != nil {
-		return finding{}, false, err
-	}
-	if !ok {
-		return finding{}, false, &Problem{Origin: enabled.origin(), Message: "yarn.resourcemanager.ha.enabled is true, but yarn.resourcemanager.ha.rm-ids is not set"}
-	}
-	var urls []string
-	for _, id := range splitList(ids.Value) {
-		f, ok, err := h.resourceManager("." + id)
-		if err != nil {
-			return finding{}, false, err
-		}
-		if !ok {
-			return finding{}, false, &Problem{Origin: ids.origin(), Message: fmt.Sprintf(
-				"ResourceManager %q has no address: set yarn.resourcemanager.webapp.address.%s, .webapp.https.address.%s or .hostname.%s", id, id, id, id)}
-		}
-		urls = append(urls, f.text)
-	}
-	return finding{strings.Join(urls, ","), ids}, true, nil
-}
-
-func (h *Hadoop) resourceManager(suffix string) (finding, bool, error) {
-	return h.webService(policyYARN, webKeys{
-		"yarn.resourcemanager.webapp.address" + suffix, portRM,
-		"yarn.resourcemanager.webapp.https.address" + suffix, portRMHTTPS,
-	}, "yarn.resourcemanager.hostname"+suffix, "yarn.resourcemanager.address"+suffix)
 }
 
 // webKeys are the keys of a web server's two addresses with their ports.
@@ -226,109 +194,6 @@ func splitAddress(text string, defaultPort int) (host, port string, err error) {
 }
 
 func wildcard(host string) bool { return host == "0.0.0.0" || host == "::" }
-
-// nameNodes returns what one asks of every NameNode of the nameservice that is
-// wanted, or of the one that fs.defaultFS names.
-func (h *Hadoop) nameNodes(want string, one func(suffix string, fallback ...string) (finding, bool, error)) (finding, bool, error) {
-	services, ok, err := h.Lookup("dfs.nameservices")
-	if err != nil {
-		return finding{}, false, err
-	}
-	if !ok {
-		return one("", "fs.defaultFS")
-	}
-	ns, err := h.chooseNameservice(services, want)
-	if err != nil {
-		return finding{}, false, err
-	}
-	ids, ha, err := h.Lookup("dfs.ha.namenodes." + ns)
-	if err != nil {
-		return finding{}, false, err
-	}
-	if !ha {
-		f, ok, err := one("." + ns)
-		if !ok && err == nil {
-			f, ok, err = one("")
-		}
-		return f, ok, err
-	}
-	var list []string
-	for _, id := range splitList(ids.Value) {
-		f, ok, err := one("." + ns + "." + id)
-		if err != nil {
-			return finding{}, false, err
-		}
-		if !ok {
-			return finding{}, false, &Problem{Origin: ids.origin(), Message: fmt.Sprintf(
-				"NameNode %q of nameservice %s has no address: set dfs.namenode.rpc-address.%s.%s", id, ns, ns, id)}
-		}
-		list = append(list, f.text)
-	}
-	return finding{strings.Join(list, ","), ids}, true, nil
-}
-
-func (h *Hadoop) nameNodeWeb(suffix string, fallback ...string) (finding, bool, error) {
-	return h.webService(policyDFS, webKeys{
-		"dfs.namenode.http-address" + suffix, portNN,
-		"dfs.namenode.https-address" + suffix, portNNHTTPS,
-	}, append([]string{"dfs.namenode.rpc-address" + suffix}, h.hdfsOnly(fallback)...)...)
-}
-
-func (h *Hadoop) nameNodeRPC(suffix string, fallback ...string) (finding, bool, error) {
-	fallback = h.hdfsOnly(fallback)
-	if _, ok := h.props["dfs.namenode.rpc-address"+suffix]; !ok && len(fallback) > 0 {
-		return h.endpoint(fallback[0], portNNRPC) // with the port it names
-	}
-	return h.endpoint("dfs.namenode.rpc-address"+suffix, portNNRPC, fallback...)
-}
-
-// hdfsOnly leaves out the keys whose file system is not HDFS (file:///, viewfs://).
-func (h *Hadoop) hdfsOnly(keys []string) []string {
-	return slices.DeleteFunc(slices.Clone(keys), func(key string) bool {
-		p, ok, err := h.Lookup(key)
-		return err == nil && ok && !strings.HasPrefix(p.Value, "hdfs://")
-	})
-}
-
-// chooseNameservice returns the one of a federation's nameservices that is
-// read: the wanted one, the only one, or that of fs.defaultFS.
-func (h *Hadoop) chooseNameservice(services Property, want string) (string, error) {
-	all := splitList(services.Value)
-	if want != "" {
-		if !slices.Contains(all, want) {
-			return "", &Problem{Origin: services.origin(), Message: fmt.Sprintf("hdfs.nameservice is %q, but dfs.nameservices is %s", want, strings.Join(all, ", "))}
-		}
-		return want, nil
-	}
-	if len(all) == 1 {
-		return all[0], nil
-	}
-	fs, ok, err := h.Lookup("fs.defaultFS")
-	if err != nil {
-		return "", err
-	}
-	if u, err := url.Parse(fs.Value); ok && err == nil && u.Scheme == "hdfs" && slices.Contains(all, u.Host) {
-		return u.Host, nil
-	}
-	return "", &Problem{Origin: services.origin(), Message: fmt.Sprintf(
-		"there are %d nameservices (%s) and fs.defaultFS names none of them; choose one with hdfs.nameservice", len(all), strings.Join(all, ", "))}
-}
-
-// unreadNameservices returns a notice of the nameservices that are not read, ""
-// when there is none.
-func (h *Hadoop) unreadNameservices(want string) string {
-	services, ok, err := h.Lookup("dfs.nameservices")
-	if err != nil || !ok {
-		return ""
-	}
-	ns, err := h.chooseNameservice(services, want)
-	others := slices.DeleteFunc(splitList(services.Value), func(s string) bool { return s == ns })
-	if err != nil || len(others) == 0 {
-		return ""
-	}
-	return fmt.Sprintf("%s:%d: dfs.nameservices: only %s is read, not %s; hdfs.nameservice chooses another",
-		services.File, services.Line, ns, strings.Join(others, ", "))
-}
 
 // topologyTable returns Hadoop's own table of racks where TableMapping is
 // configured and the file is here; it often is on the ResourceManager only.

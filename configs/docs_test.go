@@ -33,7 +33,8 @@ A key can be set in several places. The first of these wins:
 
 1. a flag, such as ` + "`--web.listen-address`" + ` or ` + "`--log.level`" + `;
 2. the environment: ` + "`HEDDLE_`" + ` and the key's path in capitals, so that ` + "`HEDDLE_RESOURCE_MANAGER_POLL_INTERVAL`" + ` sets
-   ` + "`resource_manager.poll_interval`" + `. Lists are separated by commas, maps are written ` + "`{/rack1: 10Gbps}`" + `;
+   ` + "`resource_manager.poll_interval`" + `. Lists are separated by commas, maps are written ` + "`{/rack1: 10Gbps}`" + `,
+   lists of entries ` + "`[{queues: [root.batch]}]`" + `;
 3. the file;
 4. Hadoop's own XML files, for the keys whose description says so;
 5. the default.
@@ -42,8 +43,9 @@ Durations are written ` + "`500ms`, `5s`, `10m`, `1h30m`" + `; sizes ` + "`64KiB
 per second), ` + "`125MB/s` or `8MiB/s`" + ` (bytes per second). The unit is never left out. Secrets are given by the path of a
 file, never in the configuration. Anchors, aliases and tags of YAML are not supported.
 
-On ` + "`SIGHUP`" + ` the file is read again. The sections policy, network and log are taken over; a change of any other key is
-named in the log and needs a restart; a file with problems changes nothing and says so.
+On ` + "`SIGHUP`" + ` the file is read again. The sections policy, network and log are taken over, and of the section relay what is
+steered and how (each such key says so); a change of any other key is named in the log and needs a restart; a file with
+problems changes nothing and says so.
 
 Complete files to start from are in ` + "[configs/examples](../configs/examples)" + `.
 `
@@ -105,6 +107,11 @@ func kindOf(v reflect.Value) string {
 		return "map"
 	}
 	switch v.Kind() { //nolint:exhaustive // the rest is text
+	case reflect.Slice:
+		if v.Type().Elem().Kind() == reflect.Struct {
+			return "list of entries"
+		}
+		return "list"
 	case reflect.Bool:
 		return "true or false"
 	case reflect.Int:
@@ -113,6 +120,21 @@ func kindOf(v reflect.Value) string {
 		return "number"
 	}
 	return "text"
+}
+
+// entryKeys describes the keys of an entry of a list.
+func (docs structDocs) entryKeys(t *testing.T, entry reflect.Type) string {
+	t.Helper()
+	var b strings.Builder
+	b.WriteString(" The keys of an entry:")
+	for f := range entry.Fields() {
+		doc := docs.fields[entry.Name()][f.Name]
+		if doc == "" {
+			t.Errorf("%s.%s has no comment", entry.Name(), f.Name)
+		}
+		fmt.Fprintf(&b, "<br>`%s` (%s): %s", f.Tag.Get("yaml"), kindOf(reflect.Zero(f.Type)), doc)
+	}
+	return b.String()
 }
 
 // writeSection writes the keys of a struct, then its sections.
@@ -130,6 +152,9 @@ func (docs structDocs) writeSection(t *testing.T, w *bytes.Buffer, prefix string
 			fmt.Fprintf(&sections, "\n## %s\n\n%s\n", path, doc)
 			docs.writeSection(t, &sections, path+".", v.Field(i))
 			continue
+		}
+		if kindOf(v.Field(i)) == "list of entries" {
+			doc += docs.entryKeys(t, v.Field(i).Type().Elem())
 		}
 		def := ""
 		if d := docs.defaults[path]; d != "" && d != "{}" {

@@ -58,13 +58,17 @@ func appendFields(fs []field, prefix string, v reflect.Value) []field {
 }
 
 // setText parses text into a leaf, as the environment and flags give it. Lists
-// are separated by commas; maps are YAML's flow form, "{/rack1: 10Gbps}".
+// are separated by commas; maps are YAML's flow form, "{/rack1: 10Gbps}", and so
+// are lists of rows, "[{rm: rm1, address: 10.0.0.5:7930}]".
 func setText(v reflect.Value, text string) error {
 	switch v.Interface().(type) {
 	case []string:
 		v.Set(reflect.ValueOf(splitList(text)))
 		return nil
 	case map[string]Rate, Params:
+		return setFlow(v, text)
+	}
+	if isRows(v.Type()) {
 		return setFlow(v, text)
 	}
 	return setScalar(v, text)
@@ -135,6 +139,12 @@ func textOf(v reflect.Value) string {
 		return "{" + b.String() + "}"
 	case Params:
 		return string(x.JSON())
+	}
+	if isRows(v.Type()) {
+		if v.Len() == 0 {
+			return ""
+		}
+		return rowsText(v)
 	}
 	return fmt.Sprint(v.Interface())
 }

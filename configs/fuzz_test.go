@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -98,7 +99,7 @@ func FuzzHadoopXML(f *testing.F) {
 			}
 		}
 		c := Default()
-		c.Uplinks.Source = UplinkShuffleJMX
+		c.Uplinks.Source, c.Mode = UplinkShuffleJMX, ModeEnforce
 		for _, path := range discoverable() {
 			if path == "topology.table" { // looks into the file system
 				continue
@@ -110,6 +111,11 @@ func FuzzHadoopXML(f *testing.F) {
 			}
 			if ok && strings.TrimSpace(found.text) == "" {
 				t.Fatalf("%s: found nothing", path)
+			}
+			if path == "relay.listeners" && ok {
+				if err := setText(reflect.ValueOf(&c.Relay.Listeners).Elem(), found.text); err != nil || len(c.Relay.Listeners) == 0 {
+					t.Fatalf("what was found cannot be read: %v: %s", err, found.text)
+				}
 			}
 		}
 	})

@@ -71,6 +71,8 @@ func Load(opts Options) (*Loaded, error) {
 // checks the whole.
 func (l *loader) finish() (*Loaded, error) {
 	l.loadHadoop()
+	l.findState("relay.journal", "relay")
+	l.findState("state.history_file", "history.json")
 	if l.cfg.Uplinks.Oversubscription.Ratio > 0 && l.origins["uplinks.capacity"].Layer == LayerDefault {
 		l.cfg.Uplinks.Capacity = 0 // the ratio takes the place of the default
 	}
@@ -309,7 +311,10 @@ func (l *loader) loadHadoop() {
 			l.apply(path, f.at.origin(), func(v reflect.Value) error { return setText(v, f.text) })
 		}
 	}
-	if n := h.unreadNameservices(l.cfg.HDFS.Nameservice); n != "" && l.cfg.HDFS.Enabled {
+	if n := (nameNodes{h, l.cfg.HDFS.Nameservice}).unread(); n != "" && l.cfg.HDFS.Enabled {
+		h.notices = append(h.notices, n)
+	}
+	if n := h.protection(); n != "" && l.cfg.RelayRuns() {
 		h.notices = append(h.notices, n)
 	}
 	l.notices = append(l.notices, h.notices...)
@@ -342,11 +347,29 @@ func (l *loader) findConfDir() {
 	}
 }
 
+// findState puts a file or directory of the service, unless its key is given,
+// where the environment keeps state.
+func (l *loader) findState(path, name string) {
+	if _, ok := l.origins[path]; ok {
+		return
+	}
+	env := envMap(l.opts.Env)
+	for _, place := range []struct{ name, below string }{{"STATE_DIRECTORY", name}, {"XDG_STATE_HOME", "heddle/" + name}} {
+		dir, _, _ := strings.Cut(env[place.name], ":") // systemd may name several
+		if filepath.IsAbs(dir) {                       // XDG: any other is to be ignored
+			l.leaves[path].SetString(filepath.Join(dir, place.below))
+			l.origins[path] = Origin{Layer: LayerEnv, Name: place.name}
+			return
+		}
+	}
+}
+
 // discoverable lists the keys that Hadoop's files can give.
 func discoverable() []string {
 	return []string{
 		"security.authentication",
 		"resource_manager.urls",
+		"relay.listeners",
 		"mapreduce.history_server",
 		"hdfs.name_nodes",
 		"hdfs.rpc_addresses",
@@ -393,17 +416,46 @@ func (c *Config) notes() []string {
 	if c.MapReduce.Enabled && c.MapReduce.HistoryServer == "" {
 		notes = append(notes, "mapreduce.history_server is not known: finished jobs are not read")
 	}
-	host, _, err := net.SplitHostPort(c.Web.ListenAddress)
-	if ip := net.ParseIP(host); err == nil && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+	if host, _, err := net.SplitHostPort(c.Web.ListenAddress); err == nil && !isLoopback(host) {
 		notes = append(notes, "web.listen_address "+c.Web.ListenAddress+" can be reached from other machines: set TLS and authentication with --web.config.file")
 	}
+	return append(notes, c.relayNotes()...)
+}
+
+// relayNotes returns what the operator should know of a valid relay.
+func (c *Config) relayNotes() []string {
+	r := &c.Relay
+	if !c.RelayRuns() {
+		if r.Listen != "" || len(r.Listeners) > 0 {
+			return []string{"relay.listen has no effect in mode " + string(c.Mode)}
+		}
+		return nil
+	}
+	var notes []string
+	if host, _, err := net.SplitHostPort(r.Listeners[0].Address); err == nil && isLoopback(host) {
+		notes = append(notes, "the relay listens on "+r.Listeners[0].Address+", which only applications on this machine reach; relay.listen gives another address")
+	}
+	if r.Journal == "" {
+		notes = append(notes, "relay.journal is empty: a restarted relay does not know what it had asked for, and steers running applications only as they ask anew")
+	}
 	return notes
+}
+
+// isLoopback reports whether a host is this machine only.
+func isLoopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // blame returns what of the user's words a problem is owed to: where the key
 // was set, or the map it is an entry of; else where a key was set that the
 // problem also speaks of; else the section of the file that is nearest.
 func (l *loader) blame(p *Problem) Origin {
+	if list, _, ok := strings.Cut(p.Path, "["); ok { // in a row: where that stands, unless it is not from the file
+		if from, ok := l.origins[list]; ok && from.Layer != LayerFile {
+			return from
+		}
+	}
 	if from, ok := l.origins[parent(p.Path)]; ok {
 		if entry, ok := l.sections[p.Path]; ok && from.Layer == LayerFile {
 			return entry

@@ -183,7 +183,7 @@ func TestGoodValues(t *testing.T) {
 
 func TestExamples(t *testing.T) {
 	t.Parallel()
-	dirs := map[string]string{"observe.yml": "single", "advise.yml": "single", "ha-kerberos.yml": "ha"}
+	dirs := map[string]string{"observe.yml": "single", "advise.yml": "single", "enforce.yml": "single", "ha-kerberos.yml": "ha"}
 	for _, file := range glob(t, "examples/*.yml") {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			t.Parallel()
@@ -271,7 +271,7 @@ func TestAllLayersAtOnce(t *testing.T) {
 		"environment HEDDLE_UPLINKS_RACKS: uplinks.racks: /r1: \"1\" has no unit",
 		"flag --web.max-body: web.max_body: \"1\" has no unit",
 		"flag --web.nosuch: web.nosuch: no such key",
-		"flag --mode: mode: enforce needs the relay",
+		"relay.listeners: ResourceManager \"rm2\" has no address",
 		"yarn-site.xml:7 yarn.resourcemanager.ha.rm-ids: resource_manager.urls: ResourceManager \"rm2\" has no address",
 	})
 }

@@ -20,6 +20,10 @@ type ResourceManagerConfig struct {
 	RequestsPerSecond float64 `yaml:"requests_per_second"`
 	// The most bytes per second received from the ResourceManager, on average.
 	BytesPerSecond Rate `yaml:"bytes_per_second"`
+	// Whether CapacityScheduler counts vcores as well as memory, which its REST API does
+	// not tell where heddle reads it: true with `yarn.scheduler.capacity.resource-calculator` =
+	// DominantResourceCalculator. FairScheduler counts them always.
+	CountVCores bool `yaml:"count_vcores"`
 }
 
 // MapReduceConfig is how MapReduce jobs are read.
@@ -51,6 +55,7 @@ type Walk string
 const (
 	WalkWebHDFS Walk = "webhdfs"
 	WalkRPC     Walk = "rpc"
+	WalkNative  Walk = "native"
 )
 
 // HDFSConfig is how the NameNode is read.
@@ -67,7 +72,9 @@ type HDFSConfig struct {
 	// The NameNodes' RPC addresses, such as `nn1:8020`. From Hadoop:
 	// dfs.namenode.rpc-address, or fs.defaultFS.
 	RPCAddresses []string `yaml:"rpc_addresses"`
-	// The protocol of namespace walks: `webhdfs` or `rpc`.
+	// The protocol of namespace walks: `webhdfs`, `rpc` or `native`. The last two want
+	// `rpc_addresses`; `native` brings listings and block locations together, many files
+	// in one request, and has simple authentication only.
 	Walk Walk `yaml:"walk"`
 	// The user name sent with simple authentication; it needs the right to read the
 	// jobs' input directories.
@@ -87,7 +94,7 @@ type HDFSConfig struct {
 	Interval Duration `yaml:"interval"`
 	// The longest one request may take.
 	Timeout Duration `yaml:"timeout"`
-	// The most requests per second to the NameNode.
+	// The most requests per second to the NameNode, over HTTP and RPC together.
 	RequestsPerSecond float64 `yaml:"requests_per_second"`
 	// The most bytes per second received from the NameNode, on average.
 	BytesPerSecond Rate `yaml:"bytes_per_second"`

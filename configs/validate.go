@@ -1,11 +1,10 @@
 package configs
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"net"
-	"net/url"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,10 +19,11 @@ func (c *Config) Validate(known func(name string, params []byte) error) error {
 	v.mode(c.Mode)
 	v.resourceManager(&c.ResourceManager)
 	v.mapReduce(&c.MapReduce)
-	v.hdfs(&c.HDFS)
+	v.hdfs(&c.HDFS, c.Security.Authentication)
 	v.uplinks(&c.Uplinks)
-	v.topology(&c.Topology)
+	v.topology(c)
 	v.security(&c.Security)
+	v.relay(c)
 	v.network(&c.Network)
 	v.policy(&c.Policy, known)
 	v.state(c)
@@ -39,92 +39,8 @@ func (v *validator) add(path, message string, also ...string) {
 	v.problems = append(v.problems, &Problem{Path: path, Message: message, also: also})
 }
 
-// within checks low <= value <= high.
-func within[T interface {
-	cmp.Ordered
-	fmt.Stringer
-}](v *validator, path string, value, low, high T) {
-	switch {
-	case value < low:
-		v.add(path, fmt.Sprintf("%s: must be at least %s", value, low))
-	case value > high:
-		v.add(path, fmt.Sprintf("%s: must be at most %s", value, high))
-	}
-}
-
-// number checks low <= value <= high of a plain number.
-func number[T int | float64](v *validator, path string, value, low, high T) {
-	if value < low || value > high {
-		v.add(path, fmt.Sprintf("%v: must be from %v to %v", value, low, high))
-	}
-}
-
-// oneOf checks that value is one of the allowed ones.
-func oneOf[T ~string](v *validator, path string, value T, allowed ...T) {
-	if slices.Contains(allowed, value) {
-		return
-	}
-	names := make([]string, len(allowed))
-	for i, a := range allowed {
-		names[i] = string(a)
-	}
-	v.add(path, fmt.Sprintf("%q: want one of %s", value, strings.Join(names, ", ")))
-}
-
-const (
-	hundredMs = Duration(100 * time.Millisecond)
-	second    = Duration(time.Second)
-	minute    = Duration(time.Minute)
-	hour      = Duration(time.Hour)
-	day       = 24 * hour
-)
-
-// baseURL checks the base URL of a service.
-func (v *validator) baseURL(path, text string) {
-	u, err := url.Parse(text)
-	switch {
-	case err != nil:
-		v.add(path, "not a URL; want one such as http://host:8088") // url.Error repeats the text, which may hold a password
-	case u.User != nil:
-		v.add(path, "a URL with a user or password is not accepted; authentication is set in the section security")
-	case u.Scheme != "http" && u.Scheme != "https", u.Hostname() == "":
-		v.add(path, fmt.Sprintf("%q: want a URL such as http://host:8088", text))
-	case u.RawQuery != "" || u.Fragment != "" || strings.Contains(text, "?"):
-		v.add(path, fmt.Sprintf("%q: want a base URL, without a query", text))
-	default:
-		if p := u.Port(); p != "" {
-			if n, err := strconv.ParseUint(p, 10, 16); err != nil || n == 0 {
-				v.add(path, fmt.Sprintf("%q: bad port %s", text, p))
-			}
-		}
-	}
-}
-
-// unique checks that a list names nothing twice.
-func (v *validator) unique(path string, list []string) {
-	seen := map[string]bool{}
-	for _, s := range list {
-		if k := strings.TrimSuffix(s, "/"); seen[k] {
-			v.add(path, fmt.Sprintf("%q is given twice", s))
-		} else {
-			seen[k] = true
-		}
-	}
-}
-
-// budget checks the limits of what is spent on one of Hadoop's services.
-func (v *validator) budget(section string, requests float64, bytes Rate, timeout Duration) {
-	number(v, section+".requests_per_second", requests, 0.1, 100_000)
-	within(v, section+".bytes_per_second", bytes, Rate(1<<10), 1000*gbps)
-	within(v, section+".timeout", timeout, hundredMs, 10*minute)
-}
-
 func (v *validator) mode(m Mode) {
-	if m == ModeEnforce {
-		v.add("mode", "enforce needs the relay, which this version does not have; use observe or advise")
-		return
-	}
-	oneOf(v, "mode", m, ModeObserve, ModeAdvise)
+	oneOf(v, "mode", m, ModeObserve, ModeAdvise, ModeEnforce)
 }
 
 func (v *validator) resourceManager(c *ResourceManagerConfig) {
@@ -133,69 +49,54 @@ func (v *validator) resourceManager(c *ResourceManagerConfig) {
 		v.add(path+".urls", "not known; give the ResourceManagers' URLs, or hadoop.conf_dir with a yarn-site.xml that names them", "hadoop.conf_dir")
 	}
 	for _, u := range c.URLs {
-		v.baseURL(path+".urls", u)
+		baseURL(v, path+".urls", u)
 	}
-	v.unique(path+".urls", c.URLs)
+	unique(v, path+".urls", c.URLs)
 	within(v, path+".poll_interval", c.PollInterval, hundredMs, hour)
 	within(v, path+".max_answer", c.MaxAnswer, 64<<10, 4*gib)
-	v.budget(path, c.RequestsPerSecond, c.BytesPerSecond, c.Timeout)
+	budget(v, path, c.RequestsPerSecond, c.BytesPerSecond, c.Timeout)
 }
 
 func (v *validator) mapReduce(c *MapReduceConfig) {
 	const path = "mapreduce"
 	if c.HistoryServer != "" {
-		v.baseURL(path+".history_server", c.HistoryServer)
+		baseURL(v, path+".history_server", c.HistoryServer)
 	}
 	within(v, path+".poll_interval", c.PollInterval, hundredMs, hour)
-	v.budget(path, c.RequestsPerSecond, c.BytesPerSecond, c.Timeout)
+	budget(v, path, c.RequestsPerSecond, c.BytesPerSecond, c.Timeout)
 	within(v, path+".give_up_after", c.GiveUpAfter, second, day)
 	if c.GiveUpAfter < c.PollInterval {
 		v.add(path+".give_up_after", fmt.Sprintf("%s is shorter than poll_interval %s: a job would be given up before it is tried twice", c.GiveUpAfter, c.PollInterval), path+".poll_interval")
 	}
 }
 
-func (v *validator) hdfs(c *HDFSConfig) {
+func (v *validator) hdfs(c *HDFSConfig, auth Authentication) {
 	const path = "hdfs"
-	oneOf(v, path+".walk", c.Walk, WalkWebHDFS, WalkRPC)
+	oneOf(v, path+".walk", c.Walk, WalkWebHDFS, WalkRPC, WalkNative)
 	if c.Enabled && len(c.NameNodes) == 0 {
 		v.add(path+".name_nodes", "not known; give the NameNodes' URLs, or hadoop.conf_dir with an hdfs-site.xml that names them, or hdfs.enabled: false", "hadoop.conf_dir", path+".enabled")
 	}
-	if c.Enabled && c.Walk == WalkRPC && len(c.RPCAddresses) == 0 {
-		v.add(path+".rpc_addresses", "not known, but hdfs.walk is rpc; give the NameNodes' RPC addresses", "hadoop.conf_dir", path+".walk")
+	if c.Enabled && (c.Walk == WalkRPC || c.Walk == WalkNative) && len(c.RPCAddresses) == 0 {
+		v.add(path+".rpc_addresses", fmt.Sprintf("not known, but hdfs.walk is %s; give the NameNodes' RPC addresses", c.Walk), "hadoop.conf_dir", path+".walk")
+	}
+	if c.Enabled && c.Walk == WalkNative && auth == AuthKerberos {
+		v.add(path+".walk", "native has simple authentication only, and security.authentication is kerberos: use webhdfs or rpc", "security.authentication")
 	}
 	for _, u := range c.NameNodes {
-		v.baseURL(path+".name_nodes", u)
+		baseURL(v, path+".name_nodes", u)
 	}
-	v.unique(path+".name_nodes", c.NameNodes)
+	unique(v, path+".name_nodes", c.NameNodes)
 	for _, a := range c.RPCAddresses {
-		v.hostPort(path+".rpc_addresses", a)
+		hostPort(v, path+".rpc_addresses", a)
 	}
-	v.unique(path+".rpc_addresses", c.RPCAddresses)
-	v.principal(path+".service_principal", c.ServicePrincipal)
+	unique(v, path+".rpc_addresses", c.RPCAddresses)
+	principal(v, path+".service_principal", c.ServicePrincipal)
 	number(v, path+".max_files", c.MaxFiles, 1, 10_000_000)
 	number(v, path+".max_blocks", c.MaxBlocks, 1, 100_000_000)
 	number(v, path+".cache_blocks", c.CacheBlocks, 0, 100_000_000)
 	within(v, path+".cache_age", c.CacheAge, 0, day)
 	within(v, path+".interval", c.Interval, second, day)
-	v.budget(path, c.RequestsPerSecond, c.BytesPerSecond, c.Timeout)
-}
-
-// hostPort checks an address to connect to.
-func (v *validator) hostPort(path, text string) {
-	host, port, err := net.SplitHostPort(text)
-	n, portErr := strconv.ParseUint(port, 10, 16)
-	if err != nil || portErr != nil || n == 0 || host == "" || strings.ContainsAny(host, "/@ ") {
-		v.add(path, fmt.Sprintf("%q: want host:port", text))
-	}
-}
-
-// principal checks a service's principal, "service/host" with or without a realm.
-func (v *validator) principal(path, text string) {
-	name, _, _ := strings.Cut(text, "@")
-	service, host, ok := strings.Cut(name, "/")
-	if !ok || service == "" || host == "" || strings.ContainsAny(text, " \t") {
-		v.add(path, fmt.Sprintf("%q: want service/host, such as HTTP/_HOST@EXAMPLE.COM", text))
-	}
+	budget(v, path, c.RequestsPerSecond, c.BytesPerSecond, c.Timeout)
 }
 
 func (v *validator) uplinks(c *UplinksConfig) {
@@ -210,7 +111,7 @@ func (v *validator) uplinks(c *UplinksConfig) {
 	v.capacity(c)
 	p := c.Prometheus
 	if p.URL != "" {
-		v.baseURL(path+".prometheus.url", p.URL)
+		baseURL(v, path+".prometheus.url", p.URL)
 	}
 	if c.Source == UplinkPrometheus {
 		for _, need := range []struct{ key, value string }{{"url", p.URL}, {"out_query", p.OutQuery}, {"in_query", p.InQuery}} {
@@ -246,17 +147,22 @@ func (v *validator) capacity(c *UplinksConfig) {
 	}
 }
 
-func (v *validator) topology(c *TopologyConfig) {
-	oneOf(v, "topology.use", c.Use, TopologyVerify, TopologyOverride)
-	if c.Use == TopologyOverride && c.Table == "" {
+func (v *validator) topology(c *Config) {
+	t := &c.Topology
+	oneOf(v, "topology.use", t.Use, TopologyVerify, TopologyOverride)
+	switch {
+	case t.Use != TopologyOverride:
+	case t.Table == "":
 		v.add("topology.use", "override needs topology.table", "topology.table")
+	case c.RelayRuns():
+		v.add("topology.use", "override contradicts the relay: asks name racks as the ResourceManager does; use verify", "topology.table", "mode", "relay.listen")
 	}
 }
 
 func (v *validator) security(c *SecurityConfig) {
 	const path = "security"
 	oneOf(v, path+".authentication", c.Authentication, AuthSimple, AuthKerberos)
-	v.principal(path+".service_principal", c.ServicePrincipal)
+	principal(v, path+".service_principal", c.ServicePrincipal)
 	switch c.Authentication {
 	case AuthSimple:
 		for _, unused := range []struct{ key, value string }{{"principal", c.Principal}, {"keytab", c.Keytab}, {"ccache", c.CCache}} {
@@ -348,6 +254,9 @@ func (v *validator) state(c *Config) {
 	within(v, path+".publish_interval", s.PublishInterval, Duration(10*time.Millisecond), minute)
 	number(v, path+".queue_length", s.QueueLength, 1, 1_000_000)
 	number(v, path+".finished_jobs_kept", s.FinishedJobsKept, 0, 1_000_000)
+	if s.HistoryFile != "" && !filepath.IsAbs(s.HistoryFile) {
+		v.add(path+".history_file", fmt.Sprintf("%q: want an absolute path", s.HistoryFile))
+	}
 	if s.MaxAge <= c.ResourceManager.PollInterval {
 		v.add(path+".max_age", fmt.Sprintf("%s is not longer than resource_manager.poll_interval %s: every decision would find the state too old", s.MaxAge, c.ResourceManager.PollInterval), "resource_manager.poll_interval")
 	}

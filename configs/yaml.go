@@ -135,6 +135,8 @@ func walkYAML(n ast.Node, t reflect.Type, prefix string, out sink) {
 			}
 		case ft == reflect.TypeFor[map[string]Rate]():
 			walkRates(e.value, path, e.line, out)
+		case isRows(ft):
+			walkRows(e.value, ft, entry{key: path, line: e.line}, out)
 		case ft == reflect.TypeFor[Params]():
 			params, _ := mapEntries(e.value)
 			for _, p := range params {
@@ -245,23 +247,8 @@ func supported(n ast.Node) error {
 // setNode reads a leaf from a node.
 func setNode(v reflect.Value, n ast.Node) error {
 	switch v.Interface().(type) {
-	case []string:
-		seq, ok := n.(*ast.SequenceNode)
-		if !ok {
-			return errors.New("want a list, found " + describe(n))
-		}
-		list := make([]string, 0, len(seq.Values))
-		for _, e := range seq.Values {
-			s, err := scalarText(e)
-			if err != nil {
-				return err
-			}
-			list = append(list, s)
-		}
-		if len(list) > 0 { // an empty list or map is none at all
-			v.Set(reflect.ValueOf(list))
-		}
-		return nil
+	case []string, []int:
+		return setList(v, n)
 	case Params:
 		p, err := paramMap(n, 0)
 		if err == nil && len(p) > 0 {
@@ -276,7 +263,7 @@ func setNode(v reflect.Value, n ast.Node) error {
 	return setScalar(v, text)
 }
 
-// setFlow reads a map leaf from YAML's flow form.
+// setFlow reads a map leaf, or a list of rows, from YAML's flow form.
 func setFlow(v reflect.Value, text string) error {
 	n, err := parseYAML([]byte(text))
 	if err != nil {
@@ -284,13 +271,13 @@ func setFlow(v reflect.Value, text string) error {
 		return errors.New(message)
 	}
 	if n == nil {
-		return errors.New("want a map, such as {key: value}, found nothing")
+		return errors.New("want a map, such as {key: value}, or a list of them, found nothing")
 	}
 	if v.Type() == reflect.TypeFor[Params]() {
 		return setNode(v, n)
 	}
 	var errs []error
-	walkRates(n, "", 0, sink{
+	out := sink{
 		section: func(string, int) {},
 		value: func(_ string, _ int, set func(reflect.Value) error) {
 			if err := set(v); err != nil {
@@ -298,9 +285,14 @@ func setFlow(v reflect.Value, text string) error {
 			}
 		},
 		problem: func(path string, _ int, message string) {
-			errs = append(errs, errors.New(strings.TrimPrefix(path+": ", ".")+message))
+			errs = append(errs, errors.New(strings.TrimPrefix(strings.TrimPrefix(path, ".")+": ", ": ")+message))
 		},
-	})
+	}
+	if isRows(v.Type()) {
+		walkRows(n, v.Type(), entry{}, out)
+	} else {
+		walkRates(n, "", 0, out)
+	}
 	return errors.Join(errs...)
 }
 
