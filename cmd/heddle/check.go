@@ -27,7 +27,7 @@ func (f *configFlags) register(cmd *cobra.Command) {
 	fs.StringVar(&f.hadoopDir, "hadoop-conf-dir", "", "the `directory` with Hadoop's own XML configuration (default: HADOOP_CONF_DIR)")
 	f.overrides = map[string]*string{}
 	for _, o := range []struct{ flag, key, help string }{
-		{"mode", "mode", "what to do: observe or advise"},
+		{"mode", "mode", "what to do: observe, advise or enforce"},
 		{"web.listen-address", "web.listen_address", "the `address` to listen on"},
 		{"log.level", "log.level", "the least severity to log: trace, debug, info, warn or error"},
 		{"log.format", "log.format", "the form of a log line: text or json"},

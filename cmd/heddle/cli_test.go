@@ -73,7 +73,7 @@ func TestExitCodes(t *testing.T) {
 		{"demo extra", exitUsage, "extra"},
 		{"demo --speed 0", exitUsage, "--speed"},
 		{"demo --speed fast", exitUsage, "--speed"},
-		{"demo --policy nosuch --once", exitUsage, "want one of [delay fair shufflewatcher]"},
+		{"demo --policy nosuch --once", exitUsage, "want one of [capacity dawn delay"},
 		{"record", exitUsage, "--out"},
 		{"record extra", exitUsage, "extra"},
 		{"record --out x.jsonl.zst --duration -5s", exitUsage, "--duration"},
@@ -83,6 +83,10 @@ func TestExitCodes(t *testing.T) {
 		{"plan a --url ::", exitUsage, "--url"},
 		{"explain", exitUsage, "name one application"},
 		{"completion bash extra", exitUsage, "extra"},
+		{"client-config extra", exitUsage, "extra"},
+		{"client-config --format yaml", exitUsage, "want properties, xml, flags or spark"},
+		{"client-config --config " + bad, exitFailed, "mode"},
+		{"client-config --config " + good, exitFailed, "the relay does not run in mode observe: use mode enforce"},
 	}
 	for _, cmd := range commands(newRoot()) {
 		path := strings.TrimPrefix(strings.TrimPrefix(cmd.CommandPath(), "heddle"), " ")
@@ -125,7 +129,7 @@ func TestHelp(t *testing.T) {
 		}
 	}
 	slices.Sort(names)
-	want := []string{"", "check", "check config", "demo", "explain", "plan", "policies", "record", "serve", "version"}
+	want := []string{"", "check", "check config", "client-config", "demo", "explain", "plan", "policies", "record", "serve", "version"}
 	if diff := cmp.Diff(want, names); diff != "" {
 		t.Errorf("commands (-want +got):\n%s", diff)
 	}

@@ -27,6 +27,9 @@ type loop struct {
 	log       hclog.Logger
 	now       func() time.Time
 
+	// published takes every snapshot; nil for nobody.
+	published func(*state.Snapshot)
+
 	publishEvery time.Duration
 	sampleEvery  time.Duration
 	decided      bool // there was fresh state to decide on at least once
@@ -134,9 +137,38 @@ func (l *loop) decide() {
 	}
 }
 
+// decideFor plans for one application between two rounds and returns all its
+// plans in force. It runs in the loop's goroutine.
+func (l *loop) decideFor(app model.AppID) []*model.Plan {
+	if l.engine == nil {
+		return nil
+	}
+	decisions, err := l.engine.PlanApp(modelTime(l.now()), app)
+	if err != nil {
+		return nil // the next round finds the same, and says so
+	}
+	for i := range decisions {
+		l.recorder.Decision(decisions[i])
+	}
+	j := l.cluster.View().Job(app)
+	if j == nil {
+		return nil
+	}
+	var plans []*model.Plan
+	for _, stage := range []model.Stage{model.StageMap, model.StageReduce, model.StageOther} {
+		if p := j.PlanOf(stage); p != nil {
+			plans = append(plans, p)
+		}
+	}
+	return plans
+}
+
 func (l *loop) publish() {
 	s := l.cluster.Snapshot()
 	l.snapshot.Store(s)
+	if l.published != nil {
+		l.published(s)
+	}
 	l.said.tell(l.log, s)
 }
 

@@ -124,6 +124,7 @@ type explainAnswer struct {
 			Text string `json:"text"`
 		} `json:"alternatives"`
 	} `json:"stages"`
+	Relay *relayExplained `json:"relay"`
 }
 
 func newExplain() *cobra.Command {
@@ -176,6 +177,7 @@ func (a explainAnswer) table(w io.Writer) error {
 		}
 		fmt.Fprintln(w)
 	}
+	a.Relay.table(w)
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/signal"
 	"runtime"
@@ -24,13 +25,15 @@ func newServe() *cobra.Command {
 	var webConfig string
 	cmd := &cobra.Command{
 		Use:   "serve --config FILE",
-		Short: "Watch a cluster: observe it or advise on it, as the configuration says",
+		Short: "Watch a cluster: observe it, advise on it or steer it, as the configuration says",
 		Long: `Read the cluster's ResourceManager, ApplicationMasters, JobHistory server and
 NameNode, and serve REST and Prometheus metrics. In mode observe heddle exports and
-records; in mode advise it also decides, answers preferences and explains them.
+records; in mode advise it also decides, answers preferences and explains them; in
+mode enforce its relay puts what it decides into the asks of applications.
 
-SIGHUP reads the configuration again: policy, thresholds and logging take effect; a
-file that does not load changes nothing. SIGINT and SIGTERM stop it in order.`,
+SIGHUP reads the configuration again: policy, thresholds, what the relay steers, and
+logging take effect; a file that does not load changes nothing. SIGINT and SIGTERM stop it in order. With relay.handover_socket, a serve that is
+started beside a running one takes its relay over, and the running one ends.`,
 		Example: `  heddle serve --config /etc/heddle.yml
   heddle serve --config /etc/heddle.yml --mode advise --web.listen-address 127.0.0.1:7909
   heddle serve --config /etc/heddle.yml --web.config.file /etc/heddle-web.yml`,
@@ -52,28 +55,44 @@ func serve(ctx context.Context, flags *configFlags, webConfig string) error {
 	for _, n := range loaded.Notices {
 		log.Info("configuration: " + n)
 	}
-	s, err := newService(serviceOptions{loaded: loaded, log: log, now: time.Now, web: webConfig})
+	s, err := newService(serviceOptions{loaded: loaded, log: log, now: time.Now, web: webConfig, history: loaded.Config.State.HistoryFile})
 	if err != nil {
 		return err
 	}
-	l, err := s.listen(ctx)
-	if err != nil {
-		return err
+	var l net.Listener // nil while another heddle has the address, whose relay is taken over first
+	if s.relay == nil || !s.relay.Predecessor(ctx) {
+		if l, err = s.open(ctx); err != nil {
+			return err
+		}
 	}
 	// The recording is begun last: a start that fails must not leave a file
 	// that the next one refuses to overwrite.
 	rec, err := openRecorder(loaded, log)
 	if err != nil {
-		return errors.Join(err, l.Close())
+		if l != nil {
+			err = errors.Join(err, l.Close())
+		}
+		return err
 	}
 	rec.full = s.loop.notes.QueueFull
 	s.loop.recorder = rec
 	stop := s.reloadOnHangup(ctx, flags)
 	defer stop()
-	log.Info("serving", "mode", loaded.Config.Mode, "policy", s.policy(), "url", "http://"+l.Addr().String(), "version", version)
 	err = errors.Join(s.run(ctx, l), rec.Close())
 	log.Info("stopped")
 	return err
+}
+
+// open opens what others reach the service at: REST, and the relay.
+func (s *service) open(ctx context.Context) (net.Listener, error) {
+	l, err := s.listen(ctx)
+	if err != nil || s.relay == nil {
+		return l, err
+	}
+	if err := s.relay.Listen(ctx); err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return l, nil
 }
 
 // threadsForReaders lets more threads run than there are processors, unless the
@@ -131,6 +150,9 @@ func (s *service) reload(ctx context.Context, flags *configFlags) {
 	if err := errors.Join(s.loop.ask(ctx, func() { adopted = s.loop.adopt(cfg) }), adopted); err != nil {
 		s.log.Error("configuration not reloaded; the one in force stays", "error", err)
 		return
+	}
+	if s.relay != nil {
+		s.relay.Apply(relayRules(cfg))
 	}
 	s.log.SetLevel(hclog.LevelFromString(string(cfg.Log.Level)))
 	if l, ok := s.log.(*serviceLog); ok {

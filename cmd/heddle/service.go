@@ -17,8 +17,10 @@ import (
 
 	"heddle/configs"
 	"heddle/core/model"
+	"heddle/core/shuffle"
 	"heddle/core/state"
 	"heddle/metrics"
+	"heddle/yarnproxy/amrm"
 	"heddle/yarnproxy/api"
 )
 
@@ -28,7 +30,11 @@ type service struct {
 	log     hclog.Logger
 	loop    *loop
 	sources *sources
+	history *historyFile    // nil keeps none
+	past    []model.JobRuns // as read from it
 	metrics http.Handler
+	guide   *guide      // nil without a relay
+	relay   *amrm.Relay // nil without
 	now     func() time.Time
 	web     string // the web-config file, "" for plain HTTP
 }
@@ -41,6 +47,8 @@ type serviceOptions struct {
 	web    string
 	// speed is how fast the service's clock runs: above 1 in a demo.
 	speed float64
+	// history is the file that keeps the history of jobs, "" for none.
+	history string
 	// sources replaces the configured adapters, nil for them.
 	sources *sources
 }
@@ -53,6 +61,9 @@ func newService(o serviceOptions) (*service, error) {
 	if err != nil {
 		return nil, err
 	}
+	var past *shuffle.History
+	s.history, past = openHistory(o.history, o.log)
+	s.past = past.Jobs()
 	cluster := state.New(stateCfg)
 	pace := func(d configs.Duration) time.Duration {
 		return max(time.Duration(float64(d.Std())/max(o.speed, 1)), 20*time.Millisecond)
@@ -64,6 +75,11 @@ func newService(o serviceOptions) (*service, error) {
 	}
 	if cfg.Mode != configs.ModeObserve {
 		if s.loop.engine, err = newEngine(cfg, cluster); err != nil {
+			return nil, err
+		}
+	}
+	if cfg.RelayRuns() && o.sources == nil { // there is nothing to relay in a demo
+		if err := s.newRelay(cfg); err != nil {
 			return nil, err
 		}
 	}
@@ -89,7 +105,7 @@ func (s *service) measure() error {
 	collector, err := metrics.New(reg, metrics.Options{
 		Snapshot: s.loop.Snapshot, Now: s.now, Policy: s.policy, Version: b.Version, Revision: b.Revision,
 		ConfigHash: func() string { return s.cfg.Load().Hash() },
-		Sources:    s.sources.names(), Queues: queues(),
+		Sources:    s.sources.names(), Queues: queues(), Relay: s.relayStatus(),
 	})
 	if err != nil {
 		return err
@@ -97,6 +113,14 @@ func (s *service) measure() error {
 	s.loop.notes = collector
 	s.metrics = metrics.Handler(reg, s.log)
 	return nil
+}
+
+// relayStatus returns what tells of the relay, nil without one.
+func (s *service) relayStatus() func() *model.Relay {
+	if s.relay == nil {
+		return nil
+	}
+	return s.relay.Status
 }
 
 // policy returns the name of the policy that decides, "" in observe mode.
@@ -125,7 +149,7 @@ func (s *service) handler() http.Handler {
 	o := api.Options{
 		Snapshot: s.loop.Snapshot, Now: s.now, MaxAge: cfg.State.MaxAge.Std(), MaxBody: int64(cfg.Web.MaxBody),
 		Timeout: cfg.Web.Timeout.Std(), Concurrency: cfg.Web.Concurrency, Policies: s.policyInfos,
-		Version: version, Logger: s.log, Metrics: s.metrics,
+		Version: version, Logger: s.log, Metrics: s.metrics, Relay: s.relayStatus(),
 	}
 	if cfg.Mode != configs.ModeObserve {
 		o.Advisor = advisor{s.loop}
@@ -136,34 +160,68 @@ func (s *service) handler() http.Handler {
 	return api.New(o)
 }
 
-// run serves until ctx ends or a part fails. The sources stop first and the
-// loop last, so that what was observed is still applied and recorded.
+// run serves until ctx ends, a part fails or another heddle has taken the relay
+// over. The sources stop first and the loop last, so that what was observed is
+// still applied and recorded. Without a listener, the relay of the heddle that
+// runs is taken over first.
 func (s *service) run(ctx context.Context, l net.Listener) error {
 	server := &http.Server{Handler: s.handler(), ReadHeaderTimeout: 5 * time.Second}
 	var g run.Group
-	g.Add(func() error { return s.serveHTTP(server, l) }, func(error) {
+	took := make(chan struct{})
+	answering, stopWaiting := context.WithCancel(ctx)
+	g.Add(func() error {
+		l := s.listenAfter(answering, l, took)
+		if l == nil {
+			return nil
+		}
+		s.log.Info("serving", "mode", s.cfg.Load().Config.Mode, "policy", s.policy(), "url", "http://"+l.Addr().String(), "version", version)
+		return s.serveHTTP(server, l)
+	}, func(error) {
+		stopWaiting()
 		stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 		defer cancel()
 		_ = server.Shutdown(stop)
 	})
 	observe, stop := context.WithCancel(ctx)
 	g.Add(func() error { return s.observe(observe) }, func(error) { stop() })
+	if s.relay != nil {
+		relay, stop := context.WithCancel(ctx)
+		g.Add(func() error {
+			if l == nil {
+				if err := s.takeOver(relay); err != nil || relay.Err() != nil {
+					return err
+				}
+				close(took)
+			}
+			return s.relay.Run(relay) // at once: applications wait for it
+		}, func(error) { stop() })
+	}
 	return g.Run()
 }
 
-// observe runs the sources and the loop until ctx ends, or a source fails.
+// observe runs the sources and the loop until ctx ends, or a source fails, and
+// keeps the history of jobs.
 func (s *service) observe(ctx context.Context) error {
 	loopCtx, stopLoop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopLoop()
 	ended := make(chan error, 1)
 	go func() { ended <- s.loop.Run(loopCtx) }()
+	kept := make(chan struct{})
+	go func() { defer close(kept); s.history.keep(loopCtx, s.loop) }()
+	if len(s.past) > 0 { // first of all, so that a recording has it too
+		s.loop.in <- model.Observation{Source: model.SourceHistory, At: modelTime(s.now()), Fact: model.HistoryFact{Jobs: s.past}}
+		s.past = nil
+	}
 	g, sourceCtx := errgroup.WithContext(ctx)
 	for _, src := range s.sources.list {
 		g.Go(func() error { return src.run(sourceCtx, s.loop.in) })
 	}
 	err := g.Wait()
 	stopLoop()
-	if loopErr := <-ended; loopErr != nil {
+	loopErr := <-ended
+	<-kept
+	s.history.save(s.loop.cluster.History())
+	if loopErr != nil {
 		return loopErr
 	}
 	if ctx.Err() != nil || errors.Is(err, context.Canceled) {

@@ -29,6 +29,7 @@ func stateConfig(c *configs.Config) (state.Config, error) {
 	}
 	s.UplinkMethod = string(c.Uplinks.Source)
 	s.FinishedJobs = c.State.FinishedJobsKept
+	s.CountVCores = c.ResourceManager.CountVCores
 	s.Uplinks = uplinks(&c.Uplinks)
 	if c.Topology.Table != "" {
 		table, err := readTable(c.Topology.Table)
