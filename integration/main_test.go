@@ -39,7 +39,7 @@ var boot = sync.OnceValues(func() (*hadoop.Cluster, error) {
 var atEnd = func() error { return nil }
 
 func TestMain(m *testing.M) {
-	code := hadoop.Main(m)
+	code := hadoop.Main(m, hadoop.Spark, hadoop.Tez)
 	if err := atEnd(); err != nil {
 		fmt.Println("close the cluster:", err)
 		code = 1

@@ -28,9 +28,12 @@ import (
 type service struct {
 	t    *testing.T
 	url  string
+	args []string
+	env  []string
 	cmd  *exec.Cmd
-	log  *syncBuffer
+	log  *syncBuffer // of the process that runs
 	done chan error
+	dead bool // killed by the test
 }
 
 // syncBuffer is a log that is read while it is written.
@@ -82,25 +85,42 @@ state: {publish_interval: 200ms}
 // startService starts heddle, with more environment, and waits until it is ready. It is stopped when the test ends, and must then have ended well.
 func startService(t *testing.T, c *hadoop.Cluster, env ...string) *service {
 	t.Helper()
+	return startConfigured(t, c, observed, env...)
+}
+
+// startConfigured is startService with a configuration of the test's own.
+func startConfigured(t *testing.T, c *hadoop.Cluster, settings string, env ...string) *service {
+	t.Helper()
 	path, err := binary()
 	if err != nil {
 		t.Fatal(err)
 	}
 	config := filepath.Join(t.TempDir(), "heddle.yml")
-	if err := os.WriteFile(config, []byte(observed), 0o600); err != nil {
+	if err := os.WriteFile(config, []byte(settings), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s := &service{t: t, log: &syncBuffer{}, done: make(chan error, 1)}
-	s.cmd = exec.Command(path, "serve", "--config", config, "--web.listen-address", "127.0.0.1:0")
-	s.cmd.Stderr, s.cmd.Stdout = s.log, s.log
-	s.cmd.Env = []string{"HADOOP_CONF_DIR=" + c.ConfDir(), "PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME")}
-	s.cmd.Env = append(s.cmd.Env, env...)
-	if err := s.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	go func() { s.done <- s.cmd.Wait() }()
+	s := &service{t: t, args: []string{path, "serve", "--config", config, "--web.listen-address", "127.0.0.1:0"}}
+	s.env = []string{"HADOOP_CONF_DIR=" + c.ConfDir(), "PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME")}
+	s.env = append(s.env, env...)
+	s.launch()
 	t.Cleanup(s.stop)
-	eventually(t, 20*time.Second, "heddle's address", func(context.Context) error {
+	eventually(t, 20*time.Second, "heddle is ready", s.ready)
+	return s
+}
+
+// launch starts the process and waits for its address.
+func (s *service) launch() {
+	s.t.Helper()
+	s.log, s.done, s.dead = &syncBuffer{}, make(chan error, 1), false
+	s.cmd = exec.Command(s.args[0], s.args[1:]...)
+	s.cmd.Stderr, s.cmd.Stdout = s.log, s.log
+	s.cmd.Env = s.env
+	if err := s.cmd.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+	cmd, done := s.cmd, s.done
+	go func() { done <- cmd.Wait() }()
+	eventually(s.t, 20*time.Second, "heddle's address", func(context.Context) error {
 		_, rest, ok := strings.Cut(s.log.String(), "url=http://")
 		if !ok {
 			return fmt.Errorf("the log has no address:\n%s", s.log)
@@ -108,8 +128,16 @@ func startService(t *testing.T, c *hadoop.Cluster, env ...string) *service {
 		s.url = "http://" + strings.Fields(rest)[0]
 		return nil
 	})
-	eventually(t, 20*time.Second, "heddle is ready", s.ready)
-	return s
+}
+
+// kill ends the process as kill -9 does. launch starts the next one.
+func (s *service) kill() {
+	s.t.Helper()
+	if err := s.cmd.Process.Kill(); err != nil {
+		s.t.Fatal(err)
+	}
+	<-s.done
+	s.dead = true
 }
 
 // ready reports why heddle is not ready.
@@ -123,6 +151,9 @@ func (s *service) ready(ctx context.Context) error {
 
 func (s *service) stop() {
 	s.t.Helper()
+	if s.dead {
+		return
+	}
 	_ = s.cmd.Process.Signal(syscall.SIGTERM)
 	select {
 	case err := <-s.done:
@@ -133,6 +164,7 @@ func (s *service) stop() {
 		_ = s.cmd.Process.Kill()
 		s.t.Errorf("heddle did not stop within 20 s of SIGTERM\n%s", s.log)
 	}
+	s.dead = true
 	if s.t.Failed() {
 		s.t.Logf("heddle's log:\n%s", s.log)
 	}

@@ -7,23 +7,64 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strings"
 )
 
 // clientHeap is the heap of a client process, in MiB.
 const clientHeap = 384
 
+// Settings are Hadoop properties that a job is submitted with, over those of
+// the cluster: mapreduce.job.queuename is the queue, mapreduce.job.tags the application's tags.
+type Settings map[string]string
+
+// flags are the settings as the generic options -Dname=value, sorted.
+func (s Settings) flags() []string {
+	flags := make([]string, 0, len(s))
+	for _, name := range slices.Sorted(maps.Keys(s)) {
+		flags = append(flags, "-D"+name+"="+s[name])
+	}
+	return flags
+}
+
+// over is these settings on top of others.
+func (s Settings) over(base Settings) Settings {
+	all := maps.Clone(base)
+	maps.Copy(all, s)
+	return all
+}
+
 // Run runs a Java class on the master host, with that host's configuration,
 // and returns what it wrote. A status other than 0 is an error that quotes the end
 // of its standard error.
 func (p *Processes) Run(ctx context.Context, class string, args ...string) (stdout, stderr string, err error) {
-	h := p.hosts[Master]
+	return p.RunOn(ctx, Master, class, args...)
+}
+
+// RunOn is [Processes.Run] on any host of the cluster.
+func (p *Processes) RunOn(ctx context.Context, host, class string, args ...string) (stdout, stderr string, err error) {
+	return p.run(ctx, host, program{jars: []string{p.jars}, class: class, args: args})
+}
+
+// program is a client to be run.
+type program struct {
+	jars    []string // directories
+	options []string // of the Java machine; they win over those that every process has
+	class   string
+	args    []string
+}
+
+// run runs a program on a host; see [Processes.Run].
+func (p *Processes) run(ctx context.Context, host string, client program) (stdout, stderr string, err error) {
+	h := p.hosts[host]
 	if h == nil {
-		return "", "", fmt.Errorf("run %s: the cluster is closed", class)
+		return "", "", fmt.Errorf("run %s on %s: no such host, or the cluster is closed", client.class, host)
 	}
-	cmd := p.java(exec.CommandContext(ctx, p.javaFile()), p.site(Master), clientHeap, append([]string{class}, args...)...)
+	cmd := p.java(exec.CommandContext(ctx, p.javaFile()), p.site(host), clientHeap, client.jars,
+		slices.Concat(client.options, []string{client.class}, client.args)...)
 	var out, diag bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &diag
 	if err = h.Start(cmd); err == nil {
@@ -32,7 +73,7 @@ func (p *Processes) Run(ctx context.Context, class string, args ...string) (stdo
 	if err != nil {
 		text := strings.TrimSpace(diag.String())
 		const tail = 2000
-		err = fmt.Errorf("run %s %s: %w: %s", class, strings.Join(args, " "), errors.Join(err, ctx.Err()), text[max(0, len(text)-tail):])
+		err = fmt.Errorf("run %s %s: %w: %s", client.class, strings.Join(client.args, " "), errors.Join(err, ctx.Err()), text[max(0, len(text)-tail):])
 	}
 	return out.String(), diag.String(), err
 }
@@ -43,18 +84,34 @@ func (c *Cluster) FS(ctx context.Context, args ...string) (string, error) {
 	return out, err
 }
 
+// Jobs runs programs on a cluster and finds their containers.
+type Jobs struct {
+	network   *Network
+	processes *Processes
+}
+
 // Job runs a program of the examples jar to its end (teragen, terasort,
 // wordcount, ...) and returns the id of its job.
-func (c *Cluster) Job(ctx context.Context, args ...string) (string, error) {
-	_, diag, err := c.Run(ctx, "org.apache.hadoop.examples.ExampleDriver", args...)
+func (j *Jobs) Job(ctx context.Context, args ...string) (string, error) {
+	_, diag, err := j.processes.Run(ctx, "org.apache.hadoop.examples.ExampleDriver", args...)
 	return JobID(diag), err
 }
 
 // SleepJob runs a job that only waits, for as long as its options say (-m, -r
 // tasks; -mt, -rt milliseconds each), and returns its id.
-func (c *Cluster) SleepJob(ctx context.Context, args ...string) (string, error) {
-	_, diag, err := c.Run(ctx, "org.apache.hadoop.mapreduce.SleepJob", args...)
+func (j *Jobs) SleepJob(ctx context.Context, args ...string) (string, error) {
+	_, diag, err := j.processes.Run(ctx, "org.apache.hadoop.mapreduce.SleepJob", args...)
 	return JobID(diag), err
+}
+
+// JobWith is [Jobs.Job] with settings; the example sleep is that of
+// [Jobs.SleepJob].
+func (j *Jobs) JobWith(ctx context.Context, with Settings, example string, args ...string) (string, error) {
+	args = append(with.flags(), args...)
+	if example == "sleep" {
+		return j.SleepJob(ctx, args...)
+	}
+	return j.Job(ctx, append([]string{example}, args...)...)
 }
 
 // JobID finds the id of the first job in the standard error of a client; empty
@@ -116,6 +173,7 @@ type Attempt struct {
 	Type     string // MAP or REDUCE
 	Rack     string // as the ApplicationMaster resolved it
 	Host     string
+	Started  int64            // milliseconds since the Unix epoch
 	Counters map[string]int64 // by name; no name is in two of the groups that tasks have
 }
 
@@ -144,7 +202,10 @@ func (c *Cluster) Attempts(ctx context.Context, job string) ([]Attempt, error) {
 
 func (c *Cluster) attempt(ctx context.Context, url string) (Attempt, error) {
 	var one struct {
-		TaskAttempt struct{ ID, Type, Rack, NodeHTTPAddress string }
+		TaskAttempt struct {
+			ID, Type, Rack, NodeHTTPAddress string
+			StartTime                       int64
+		}
 	}
 	if err := c.GetJSON(ctx, url, &one); err != nil {
 		return Attempt{}, err
@@ -164,7 +225,7 @@ func (c *Cluster) attempt(ctx context.Context, url string) (Attempt, error) {
 	}
 	t := one.TaskAttempt
 	host, _, _ := strings.Cut(t.NodeHTTPAddress, ":")
-	a := Attempt{ID: t.ID, Type: t.Type, Rack: t.Rack, Host: host, Counters: make(map[string]int64)}
+	a := Attempt{ID: t.ID, Type: t.Type, Rack: t.Rack, Host: host, Started: t.StartTime, Counters: make(map[string]int64)}
 	for _, g := range counters.JobTaskAttemptCounters.TaskAttemptCounterGroup {
 		for _, k := range g.Counter {
 			a.Counters[k.Name] = k.Value

@@ -21,6 +21,8 @@ type Options struct {
 	HostsPerRack int       // 2 by default, at most 9
 	Scheduler    Scheduler // Capacity by default
 	UplinkMbit   int       // rate of every rack's uplink and direction, decimal; unlimited by default
+	NodeMemory   int       // MiB that each NodeManager gives to containers, and the largest container; 1024 by default
+	RMs          int       // ResourceManagers: 1 by default, or 2 with ZooKeeper and automatic failover
 	Log          io.Writer // what is going on, a line at a time; nowhere by default
 }
 
@@ -28,6 +30,8 @@ type Options struct {
 type Cluster struct {
 	*Network
 	*Processes
+	*ResourceManagers
+	*Jobs
 
 	http *http.Client
 }
@@ -48,6 +52,12 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 	if o.Scheduler == "" {
 		o.Scheduler = Capacity
 	}
+	if o.NodeMemory == 0 {
+		o.NodeMemory = 1024
+	}
+	if o.RMs == 0 {
+		o.RMs = 1
+	}
 	if o.Log == nil {
 		o.Log = io.Discard
 	}
@@ -63,12 +73,9 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 
 // prepare makes all that the daemons need to start.
 func prepare(ctx context.Context, o Options) (*Cluster, error) {
-	jars, err := jarDir()
+	jars, err := hadoopJars().ready()
 	if err != nil {
-		return nil, err
-	}
-	if !jarsComplete(jars) {
-		return nil, fmt.Errorf("start a cluster: the jars are not in %s", jars)
+		return nil, fmt.Errorf("start a cluster: %w", err)
 	}
 	home, err := javaHome(ctx)
 	if err != nil {
@@ -78,17 +85,19 @@ func prepare(ctx context.Context, o Options) (*Cluster, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start a cluster: %w", err)
 	}
-	n, err := newNetwork(o.Racks, o.HostsPerRack)
+	n, err := newNetwork(o.Racks, o.HostsPerRack, o.RMs)
 	if err != nil {
 		return nil, err
 	}
+	p := &Processes{
+		hosts: n.hosts, rms: n.RMHosts(), dir: dir, jars: jars, javaHome: home,
+		scheduler: o.Scheduler, nodeMemory: o.NodeMemory, log: o.Log, daemons: make(map[daemonID]*daemon),
+	}
+	web := &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
 	c := &Cluster{
-		Network: n,
-		Processes: &Processes{
-			hosts: n.hosts, dir: dir, jars: jars, javaHome: home, scheduler: o.Scheduler,
-			log: o.Log, daemons: make(map[daemonID]*daemon),
-		},
-		http: &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}},
+		Network: n, Processes: p, http: web,
+		ResourceManagers: &ResourceManagers{hosts: n.RMHosts(), http: web},
+		Jobs:             &Jobs{network: n, processes: p},
 	}
 	if err := c.configure(); err != nil {
 		return nil, errors.Join(err, c.Close())
@@ -116,7 +125,7 @@ func (c *Cluster) configure() error {
 // beside it; the DataNodes and the JobHistory server, slow to try again, are
 // started when the NameNode answers.
 func (c *Cluster) boot(ctx context.Context) error {
-	if err := c.StartDaemon(ResourceManager, Master); err != nil {
+	if err := c.startRMs(ctx); err != nil {
 		return err
 	}
 	if _, _, err := c.Run(ctx, "org.apache.hadoop.hdfs.server.namenode.NameNode", "-format", "-nonInteractive", "-force"); err != nil {
@@ -150,7 +159,7 @@ func (c *Cluster) makeDirectories(ctx context.Context) error {
 	for dir, mode := range map[string]string{"/tmp": "1777", "/user": "755", "/user/root": "755"} {
 		url := c.NNURL() + "/webhdfs/v1" + dir + "?op=MKDIRS&user.name=root&permission=" + mode
 		var answer struct{ Boolean bool }
-		if err := c.fetch(ctx, http.MethodPut, url, &answer); err != nil {
+		if err := fetchJSON(ctx, c.http, http.MethodPut, url, &answer); err != nil {
 			return err
 		}
 		if !answer.Boolean {
@@ -160,19 +169,23 @@ func (c *Cluster) makeDirectories(ctx context.Context) error {
 	return nil
 }
 
-// SetScheduler restarts the ResourceManager with another scheduler and an
+// SetScheduler restarts the ResourceManagers with another scheduler and an
 // empty memory: it knows no earlier application. NodeManagers come back by
 // themselves. Nothing else may use the cluster meanwhile.
 func (c *Cluster) SetScheduler(ctx context.Context, s Scheduler) error {
-	if err := c.StopDaemon(ResourceManager, Master); err != nil {
-		return err
+	for _, h := range c.RMHosts() {
+		if err := c.StopDaemon(ResourceManager, h); err != nil {
+			return err
+		}
 	}
 	c.scheduler = s
 	if err := c.configure(); err != nil {
 		return err
 	}
-	if err := c.StartDaemon(ResourceManager, Master); err != nil {
-		return err
+	for _, h := range c.RMHosts() {
+		if err := c.StartDaemon(ResourceManager, h); err != nil {
+			return err
+		}
 	}
 	return c.WaitHealthy(ctx)
 }
@@ -186,8 +199,8 @@ func (c *Cluster) Close() error {
 	return err
 }
 
-// RMURL is the ResourceManager's web address, without a slash at the end.
-func (c *Cluster) RMURL() string { return "http://master:8088" }
+// RMURL is the web address of the first ResourceManager, without a slash at the end.
+func (c *Cluster) RMURL() string { return rmURL(Master) }
 
 // NNURL is the NameNode's web address, without a slash at the end.
 func (c *Cluster) NNURL() string { return "http://master:9870" }
@@ -267,7 +280,11 @@ func (c *Cluster) Health(ctx context.Context) error {
 	var rm struct {
 		ClusterMetrics struct{ ActiveNodes int }
 	}
-	if err := c.GetJSON(ctx, c.RMURL()+"/ws/v1/cluster/metrics", &rm); err != nil {
+	active, err := c.rmHealth(ctx)
+	if err != nil {
+		return err
+	}
+	if err := c.GetJSON(ctx, rmURL(active)+"/ws/v1/cluster/metrics", &rm); err != nil {
 		return err
 	}
 	if rm.ClusterMetrics.ActiveNodes != want {
@@ -285,16 +302,16 @@ func (c *Cluster) Health(ctx context.Context) error {
 
 // GetJSON gets a URL of the cluster and decodes the JSON answer into v.
 func (c *Cluster) GetJSON(ctx context.Context, url string, v any) error {
-	return c.fetch(ctx, http.MethodGet, url, v)
+	return fetchJSON(ctx, c.http, http.MethodGet, url, v)
 }
 
-func (c *Cluster) fetch(ctx context.Context, method, url string, v any) error {
+func fetchJSON(ctx context.Context, client *http.Client, method, url string, v any) error {
 	req, err := http.NewRequestWithContext(ctx, method, url, nil)
 	if err != nil {
 		return fmt.Errorf("make a request for %s: %w", url, err)
 	}
 	req.Header.Set("Accept", "application/json")
-	resp, err := c.http.Do(req)
+	resp, err := client.Do(req)
 	if err != nil {
 		return err // names method and URL itself
 	}

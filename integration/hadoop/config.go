@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -34,6 +35,9 @@ type site struct {
 	jars      string
 	host      string // a host's name, or "client"
 	scheduler Scheduler
+
+	nodeMemory int      // MiB that a NodeManager gives to containers
+	rms        []string // hosts of the ResourceManagers; two make it highly available
 }
 
 // dir is the configuration directory of the site's host.
@@ -80,7 +84,6 @@ func (s site) hdfs() properties {
 
 func (s site) yarn() properties {
 	p := properties{
-		"yarn.resourcemanager.hostname":                  Master,
 		"yarn.resourcemanager.bind-host":                 "0.0.0.0",
 		"yarn.resourcemanager.nodes.exclude-path":        s.excludeFile(),
 		"yarn.resourcemanager.connect.retry-interval.ms": "1000",
@@ -95,12 +98,12 @@ func (s site) yarn() properties {
 		"yarn.node-labels.fs-store.root-dir":                                            "file://" + s.data("node-labels"),
 		"yarn.cluster.max-application-priority":                                         "10",
 		"yarn.scheduler.minimum-allocation-mb":                                          "128",
-		"yarn.scheduler.maximum-allocation-mb":                                          "1024",
+		"yarn.scheduler.maximum-allocation-mb":                                          strconv.Itoa(s.nodeMemory),
 		"yarn.nm.liveness-monitor.expiry-interval-ms":                                   "15000",
 		"yarn.nodemanager.hostname":                                                     s.host,
 		"yarn.nodemanager.address":                                                      s.host + ":45454",
 		"yarn.nodemanager.aux-services":                                                 "mapreduce_shuffle",
-		"yarn.nodemanager.resource.memory-mb":                                           "1024",
+		"yarn.nodemanager.resource.memory-mb":                                           strconv.Itoa(s.nodeMemory),
 		"yarn.nodemanager.resource.cpu-vcores":                                          "4",
 		"yarn.nodemanager.vmem-check-enabled":                                           "false",
 		"yarn.nodemanager.pmem-check-enabled":                                           "false",
@@ -116,6 +119,11 @@ func (s site) yarn() properties {
 	if s.scheduler == Fair {
 		p["yarn.resourcemanager.scheduler.class"] = "org.apache.hadoop.yarn.server.resourcemanager.scheduler.fair.FairScheduler"
 		p["yarn.scheduler.fair.allocation.file"] = s.fairAllocation()
+	}
+	if len(s.rms) > 1 {
+		maps.Copy(p, s.highAvailability())
+	} else {
+		p["yarn.resourcemanager.hostname"] = Master
 	}
 	return p
 }
@@ -189,6 +197,9 @@ log4j.appender.console.layout.ConversionPattern=%d{ISO8601} %p %c{2}: %m%n
 // write makes the host's configuration and data directories.
 func (s site) write() error {
 	files := map[string][]byte{"log4j.properties": []byte(log4j)}
+	if len(s.rms) > 1 && s.host == Master {
+		files[filepath.Base(s.zooKeeperFile())] = []byte(s.zooKeeper())
+	}
 	for name, p := range map[string]properties{
 		"core-site.xml":          s.core(),
 		"hdfs-site.xml":          s.hdfs(),

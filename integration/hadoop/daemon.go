@@ -27,6 +27,7 @@ const (
 	ResourceManager Kind = "resourcemanager"
 	NodeManager     Kind = "nodemanager"
 	HistoryServer   Kind = "historyserver"
+	ZooKeeper       Kind = "zookeeper" // of a cluster with two ResourceManagers
 )
 
 // stopLimit is how long a daemon may take to end when asked to.
@@ -45,20 +46,24 @@ func (k Kind) program() (class string, heap int) {
 		return "org.apache.hadoop.yarn.server.nodemanager.NodeManager", 160
 	case HistoryServer:
 		return "org.apache.hadoop.mapreduce.v2.hs.JobHistoryServer", 256
+	case ZooKeeper:
+		return "org.apache.zookeeper.server.quorum.QuorumPeerMain", 64
 	}
 	return "", 0
 }
 
 // Processes is the Java processes of a cluster and what they are started with.
 type Processes struct {
-	hosts     map[string]*netlab.Host
-	dir       string // of the cluster
-	jars      string
-	javaHome  string
-	scheduler Scheduler
-	log       io.Writer
-	mu        sync.Mutex // guards daemons
-	daemons   map[daemonID]*daemon
+	hosts      map[string]*netlab.Host
+	rms        []string // hosts of the ResourceManagers
+	dir        string   // of the cluster
+	jars       string
+	javaHome   string
+	scheduler  Scheduler
+	nodeMemory int // MiB that a NodeManager gives to containers
+	log        io.Writer
+	mu         sync.Mutex // guards daemons
+	daemons    map[daemonID]*daemon
 }
 
 // daemonID is one daemon of the cluster.
@@ -82,13 +87,17 @@ func (d *daemon) ended() bool {
 	}
 }
 
-// java turns a command into one that runs a class with a host's configuration.
-// The network and the name it runs under are those of the host that starts it.
-func (p *Processes) java(cmd *exec.Cmd, s site, heap int, args ...string) *exec.Cmd {
+// java turns a command into one that runs a class of these jars with a host's
+// configuration. The network and the name it runs under are those of the host that starts it.
+func (p *Processes) java(cmd *exec.Cmd, s site, heap int, jars []string, args ...string) *exec.Cmd {
+	classPath := []string{s.dir(), filepath.Join(p.dir, "web")}
+	for _, dir := range jars {
+		classPath = append(classPath, dir+"/*")
+	}
 	cmd.Args = append(cmd.Args, strings.Fields(jvmFlags)...)
 	cmd.Args = append(cmd.Args, "--add-opens=java.base/java.lang=ALL-UNNAMED", fmt.Sprintf("-Xmx%dm", heap),
 		"-Dhadoop.home.dir="+p.dir, "-Dhadoop.log.dir="+p.logDir(), "-Dyarn.log.dir="+p.logDir(), "-Djava.io.tmpdir="+s.data("tmp"),
-		"-cp", strings.Join([]string{s.dir(), filepath.Join(p.dir, "web"), p.jars + "/*"}, ":"))
+		"-cp", strings.Join(classPath, ":"))
 	cmd.Args = append(cmd.Args, args...)
 	cmd.Env = append(os.Environ(), "JAVA_HOME="+p.javaHome, "HADOOP_CONF_DIR="+s.dir())
 	cmd.Dir = p.dir
@@ -115,7 +124,11 @@ func (p *Processes) StartDaemon(kind Kind, host string) error {
 		return fmt.Errorf("start %s on %s: %w", kind, host, err)
 	}
 	defer log.Close() //nolint:errcheck // the daemon writes it, not we
-	cmd := p.java(exec.Command(p.javaFile()), p.site(host), heap, "-Dproc_"+string(kind), class)
+	args := []string{"-Dproc_" + string(kind), class}
+	if kind == ZooKeeper {
+		args = append(args, p.site(host).zooKeeperFile())
+	}
+	cmd := p.java(exec.Command(p.javaFile()), p.site(host), heap, []string{p.jars}, args...)
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := h.Start(cmd); err != nil {
@@ -191,7 +204,7 @@ func (p *Processes) javaFile() string { return filepath.Join(p.javaHome, "bin", 
 
 // site is a host's configuration.
 func (p *Processes) site(host string) site {
-	return site{root: p.dir, jars: p.jars, host: host, scheduler: p.scheduler}
+	return site{root: p.dir, jars: p.jars, host: host, scheduler: p.scheduler, nodeMemory: p.nodeMemory, rms: p.rms}
 }
 
 func (p *Processes) logDir() string { return filepath.Join(p.dir, "logs") }

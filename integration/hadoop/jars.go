@@ -8,7 +8,6 @@ import (
 	"context"
 	"crypto/sha256"
 	_ "embed"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -21,7 +20,13 @@ import (
 )
 
 //go:embed assets/pom.xml
-var pom []byte
+var hadoopPom []byte
+
+//go:embed assets/spark-pom.xml
+var sparkPom []byte
+
+//go:embed assets/tez-pom.xml
+var tezPom []byte
 
 // Version is the Apache Hadoop release that is run.
 const Version = "3.4.3"
@@ -38,9 +43,38 @@ const (
 	marker = "complete"
 )
 
-// jarDir is where the jars of this very pom are kept. A changed pom has
+// Extra is software beside Hadoop that some tests need.
+type Extra string
+
+// The extras.
+const (
+	Spark Extra = "Spark" // [SparkVersion], for [Jobs.SparkJob]
+	Tez   Extra = "Tez"   // [TezVersion], for [Jobs.TezJob]
+)
+
+// jarSet is the jars of one pom.
+type jarSet struct {
+	name string // for people
+	size string // of a first download
+	pom  []byte
+}
+
+func hadoopJars() jarSet { return jarSet{"Hadoop " + Version, "100 MB", hadoopPom} }
+
+// jars are those of the extra; it has none when there is no such extra.
+func (e Extra) jars() jarSet {
+	switch e {
+	case Spark:
+		return jarSet{"Spark " + SparkVersion, "130 MB", sparkPom}
+	case Tez:
+		return jarSet{"Tez " + TezVersion, "6 MB", tezPom}
+	}
+	return jarSet{name: string(e)}
+}
+
+// dir is where the jars of this very pom are kept. A changed pom has
 // another directory, so nothing ever changes under a running cluster.
-func jarDir() (string, error) {
+func (s jarSet) dir() (string, error) {
 	root := os.Getenv(cacheVar)
 	if root == "" {
 		cache, err := os.UserCacheDir()
@@ -53,7 +87,7 @@ func jarDir() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("find the jar cache: %w", err)
 	}
-	return filepath.Join(root, fmt.Sprintf("%.6x", sha256.Sum256(pom))), nil
+	return filepath.Join(root, fmt.Sprintf("%.6x", sha256.Sum256(s.pom))), nil
 }
 
 // jarsComplete checks a jar directory against its marker, which has a line of
@@ -74,17 +108,26 @@ func jarsComplete(dir string) bool {
 	return lines.Err() == nil
 }
 
-// fetchJars returns the directory of Hadoop's jars and lets Maven fill it when
+// ready is the directory of the jars, and an error when they are not all there.
+func (s jarSet) ready() (string, error) {
+	dir, err := s.dir()
+	if err == nil && !jarsComplete(dir) {
+		err = fmt.Errorf("the jars of %s are not in %s", s.name, dir)
+	}
+	return dir, err
+}
+
+// fetch returns the directory of the jars and lets Maven fill it when
 // it is not there. It appears under its name only when it is whole. Of several
 // runs that want it at once, one fetches and the others wait.
-func fetchJars(ctx context.Context, log io.Writer) (string, error) {
-	dir, err := jarDir()
+func (s jarSet) fetch(ctx context.Context, log io.Writer) (string, error) {
+	dir, err := s.dir()
 	if err != nil || jarsComplete(dir) {
 		return dir, err
 	}
 	mvn, err := exec.LookPath("mvn")
 	if err != nil {
-		return "", errors.New("mvn (Maven) is not installed and the Hadoop jars are not cached")
+		return "", fmt.Errorf("mvn (Maven) is not installed and the jars of %s are not cached", s.name)
 	}
 	if err := os.MkdirAll(filepath.Dir(dir), 0o750); err != nil {
 		return "", fmt.Errorf("make the jar cache, or set %s: %w", cacheVar, err)
@@ -97,7 +140,7 @@ func fetchJars(ctx context.Context, log io.Writer) (string, error) {
 	if jarsComplete(dir) {
 		return dir, nil
 	}
-	sayf(log, "fetching the jars of Hadoop %s (about 100 MB, once) into %s", Version, dir)
+	sayf(log, "fetching the jars of %s (about %s, once) into %s", s.name, s.size, dir)
 	part := dir + ".part"
 	for _, leftover := range []string{part, dir} {
 		if err := os.RemoveAll(leftover); err != nil {
@@ -107,8 +150,8 @@ func fetchJars(ctx context.Context, log io.Writer) (string, error) {
 	if err := os.Mkdir(part, 0o750); err != nil {
 		return "", fmt.Errorf("make the jar cache: %w", err)
 	}
-	if err := runMaven(ctx, mvn, part); err != nil {
-		return "", err
+	if err := runMaven(ctx, mvn, part, s.pom); err != nil {
+		return "", fmt.Errorf("let Maven fetch the jars of %s: %w", s.name, err)
 	}
 	if err := mark(part); err != nil {
 		return "", err
@@ -136,7 +179,7 @@ func waitLock(ctx context.Context, path string) (*os.File, error) {
 }
 
 // runMaven copies every jar of the pom into dir.
-func runMaven(ctx context.Context, mvn, dir string) error {
+func runMaven(ctx context.Context, mvn, dir string, pom []byte) error {
 	ctx, cancel := context.WithTimeout(ctx, downloadLimit)
 	defer cancel()
 	file := filepath.Join(dir, "pom.xml")
@@ -154,7 +197,7 @@ func runMaven(ctx context.Context, mvn, dir string) error {
 	cmd.WaitDelay = time.Second
 	out, err := cmd.CombinedOutput()
 	if err != nil {
-		return fmt.Errorf("let Maven fetch the Hadoop jars: %w: %s", err, firstError(out))
+		return fmt.Errorf("%w: %s", err, firstError(out))
 	}
 	return nil
 }

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"heddle/integration/netlab"
 )
 
 // fakeTools makes a PATH of shell scripts and nothing else.
@@ -97,7 +99,7 @@ func TestJarsAreFetchedOnceAndWhole(t *testing.T) {
 	var all sync.WaitGroup
 	for range 3 { // runs that start together
 		all.Go(func() {
-			dir, err := fetchJars(t.Context(), io.Discard)
+			dir, err := hadoopJars().fetch(t.Context(), io.Discard)
 			if err != nil || !jarsComplete(dir) {
 				t.Errorf("jars in %s: %v", dir, err)
 			}
@@ -107,7 +109,7 @@ func TestJarsAreFetchedOnceAndWhole(t *testing.T) {
 	if n := calls(); n != 1 {
 		t.Fatalf("Maven ran %d times, want once", n)
 	}
-	dir, err := fetchJars(t.Context(), io.Discard)
+	dir, err := hadoopJars().fetch(t.Context(), io.Discard)
 	if err != nil || calls() != 1 {
 		t.Fatalf("a full cache: %v after %d calls of Maven", err, calls())
 	}
@@ -117,18 +119,18 @@ func TestJarsAreFetchedOnceAndWhole(t *testing.T) {
 	if jarsComplete(dir) {
 		t.Error("a cache with a cut jar counts as complete")
 	}
-	if _, err := fetchJars(t.Context(), io.Discard); err != nil || calls() != 2 || !jarsComplete(dir) {
+	if _, err := hadoopJars().fetch(t.Context(), io.Discard); err != nil || calls() != 2 || !jarsComplete(dir) {
 		t.Errorf("a broken cache: %v after %d calls of Maven", err, calls())
 	}
 }
 
 func TestJarsThatCannotBeFetched(t *testing.T) {
 	calls := mavenThat(t, twoJars+"; echo '[WARN] x'; echo '[ERROR] unknown host repo'; echo '[ERROR] more'; exit 1")
-	dir, err := jarDir()
+	dir, err := hadoopJars().dir()
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = fetchJars(t.Context(), io.Discard)
+	_, err = hadoopJars().fetch(t.Context(), io.Discard)
 	if err == nil || !strings.Contains(err.Error(), "unknown host repo") || strings.Contains(err.Error(), "more") {
 		t.Errorf("error %v, want Maven's first", err)
 	}
@@ -142,7 +144,7 @@ func TestFetchingJarsEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error)
 	go func() {
-		_, err := fetchJars(ctx, io.Discard)
+		_, err := hadoopJars().fetch(ctx, io.Discard)
 		ended <- err
 	}()
 	for calls() == 0 {
@@ -221,13 +223,13 @@ func TestPropertiesAreXML(t *testing.T) {
 
 func TestHostsRacksAndAddresses(t *testing.T) {
 	t.Parallel()
-	n := &Network{racks: 2, perRack: 3}
+	n := &Network{racks: 2, perRack: 3, rms: 2}
 	type row struct{ Host, Rack, Addr string }
 	var got []row
 	for _, h := range n.all() {
 		got = append(got, row{h, n.RackOf(h), n.Addr(h)})
 	}
-	want := []row{{Master, "/rack0", "10.77.0.10"}}
+	want := []row{{Master, "/rack0", "10.77.0.10"}, {Standby, "/rack0", "10.77.10.10"}}
 	for i := range 6 {
 		r, h := strconv.Itoa(1+i/3), strconv.Itoa(1+i%3)
 		want = append(want, row{"w" + r + h, "/rack" + r, "10.77." + r + ".1" + h})
@@ -239,12 +241,14 @@ func TestHostsRacksAndAddresses(t *testing.T) {
 
 func TestStartNeedsASandboxAndSaneOptions(t *testing.T) {
 	t.Parallel()
-	if _, err := Start(t.Context(), Options{}); err == nil {
-		t.Error("a cluster outside of a sandbox")
+	if !netlab.Inside() {
+		if _, err := Start(t.Context(), Options{}); err == nil {
+			t.Error("a cluster outside of a sandbox")
+		}
 	}
-	for _, size := range [][2]int{{10, 1}, {1, 10}, {-1, 1}, {1, -1}} {
-		if _, err := newNetwork(size[0], size[1]); err == nil {
-			t.Errorf("a network of %d racks of %d hosts", size[0], size[1])
+	for _, size := range [][3]int{{10, 1, 1}, {1, 10, 1}, {-1, 1, 1}, {1, -1, 1}, {1, 1, -1}, {1, 1, 3}} {
+		if _, err := newNetwork(size[0], size[1], size[2]); err == nil {
+			t.Errorf("a network of %d racks of %d hosts and %d ResourceManagers", size[0], size[1], size[2])
 		}
 	}
 }

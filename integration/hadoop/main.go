@@ -45,8 +45,10 @@ const (
 // Main is the body of a TestMain that uses this package; the result is the
 // exit status. When the environment asks for a cluster and the machine can
 // have one, the tests run in a sandbox, where [Start] works. Otherwise one line
-// says why not and the tests run as they are, those with [Need] skipping.
-func Main(m *testing.M) int {
+// says why not and the tests run as they are, those with [Need] skipping. The
+// extras are what some of the tests need beside Hadoop. They are fetched here,
+// because nothing in the sandbox reaches beyond this machine.
+func Main(m *testing.M, extras ...Extra) int {
 	netlab.Boot()
 	if netlab.Inside() {
 		return m.Run()
@@ -58,6 +60,10 @@ func Main(m *testing.M) int {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	why := Missing(ctx, os.Stdout)
+	var without error
+	if why == "" {
+		without = fetchExtras(ctx, extras, os.Stdout)
+	}
 	stopped := ctx.Err() != nil
 	stop()
 	if stopped {
@@ -70,6 +76,9 @@ func Main(m *testing.M) int {
 		}
 		return m.Run()
 	}
+	if without != nil && wish == "require" {
+		return 1
+	}
 	code, err := runInside()
 	if err != nil {
 		sayf(os.Stdout, "%v", err)
@@ -78,11 +87,29 @@ func Main(m *testing.M) int {
 	return code
 }
 
-// Need skips a test that needs a cluster where there is none.
-func Need(tb testing.TB) {
+// fetchExtras fetches the jars of extras and says which cannot be had.
+func fetchExtras(ctx context.Context, extras []Extra, log io.Writer) error {
+	var errs []error
+	for _, e := range extras {
+		if _, err := e.jars().fetch(ctx, log); err != nil {
+			sayf(log, "no %s here: %s", e, strings.ReplaceAll(strings.TrimSpace(err.Error()), "\n", "; "))
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Need skips a test that needs a cluster, or extras that were given to [Main],
+// where there are none.
+func Need(tb testing.TB, extras ...Extra) {
 	tb.Helper()
 	if !netlab.Inside() {
 		tb.Skip("needs a real cluster; the first line of the output says why there is none")
+	}
+	for _, e := range extras {
+		if _, err := e.jars().ready(); err != nil {
+			tb.Skipf("needs %s: %v", e, err)
+		}
 	}
 }
 
@@ -120,7 +147,7 @@ func missing(ctx context.Context, log io.Writer) error {
 	if why := netlab.Refused(dir); why != "" {
 		return errors.New(why)
 	}
-	_, err = fetchJars(ctx, log)
+	_, err = hadoopJars().fetch(ctx, log)
 	return err
 }
 

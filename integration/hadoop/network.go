@@ -6,17 +6,27 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"heddle/integration/netlab"
 )
 
-// Master is the host of the NameNode, the ResourceManager and the JobHistory server.
+// Master is the host of the NameNode, the JobHistory server, ZooKeeper and the
+// first ResourceManager.
 const Master = "master"
+
+// Standby is the host of the second ResourceManager, where there is one. Which
+// of the two is active is another matter, see [ResourceManagers.ActiveRM].
+const Standby = "master2"
 
 const (
 	// wire is the interface that joins the test process to the router, at both ends.
 	wire = "test0"
+	// gateway is the test process's own address on the wire.
+	gateway = "10.77.254.2"
+	// standbyNet is the number of the standby's subnet, beyond those of the racks.
+	standbyNet = 10
 	// maxRacks and maxPerRack keep host names and addresses to one digit a part.
 	maxRacks, maxPerRack = 9, 9
 )
@@ -32,17 +42,22 @@ type Traffic struct {
 type Network struct {
 	racks    int
 	perRack  int
-	hosts    map[string]*netlab.Host // master and workers
+	rms      int                     // ResourceManagers, 1 or 2
+	hosts    map[string]*netlab.Host // masters and workers
 	switches []*netlab.Host          // the first is rack 1's
 	router   *netlab.Host
 }
 
-// newNetwork makes the hosts of racks times perRack workers and the cables between them.
-func newNetwork(racks, perRack int) (*Network, error) {
+// newNetwork makes the masters of so many ResourceManagers, racks times perRack
+// workers and the cables between them.
+func newNetwork(racks, perRack, rms int) (*Network, error) {
 	if racks < 1 || racks > maxRacks || perRack < 1 || perRack > maxPerRack {
 		return nil, fmt.Errorf("make the network: %d racks of %d hosts, want 1 to %d of 1 to %d", racks, perRack, maxRacks, maxPerRack)
 	}
-	n := &Network{racks: racks, perRack: perRack, hosts: make(map[string]*netlab.Host)}
+	if rms < 1 || rms > 2 {
+		return nil, fmt.Errorf("make the network: %d ResourceManagers, want 1 or 2", rms)
+	}
+	n := &Network{racks: racks, perRack: perRack, rms: rms, hosts: make(map[string]*netlab.Host)}
 	if err := n.lay(); err != nil {
 		return nil, fmt.Errorf("make the network: %w", errors.Join(err, n.close()))
 	}
@@ -83,7 +98,7 @@ func (n *Network) lay() error {
 	if err := n.router.IP("addr add 10.77.254.1/24 dev " + wire); err != nil {
 		return err
 	}
-	return netlab.IP("addr add 10.77.254.2/24 dev "+wire, "route add 10.77.0.0/16 via 10.77.254.1")
+	return netlab.IP("addr add "+gateway+"/24 dev "+wire, "route add 10.77.0.0/16 via 10.77.254.1")
 }
 
 // addSwitch makes rack r's bridge and its uplink to the router.
@@ -103,23 +118,24 @@ func (n *Network) addSwitch(r int) error {
 	return n.router.IP(fmt.Sprintf("addr add 10.77.%d.1/24 dev %s", r, uplink))
 }
 
-// addHost makes a worker on its rack's bridge, or the master on the router.
+// addHost makes a worker on its rack's bridge, or a master on the router.
 func (n *Network) addHost(name string) error {
 	h, err := netlab.NewHost(name)
 	if err != nil {
 		return err
 	}
 	n.hosts[name] = h
-	r := rackNumber(name)
-	if r == 0 {
-		if err := netlab.Join(netlab.End{Host: n.router, Dev: "m0"}, netlab.End{Host: h, Dev: "eth0"}); err != nil {
+	subnet := subnetOf(name)
+	if rackNumber(name) == 0 {
+		port := fmt.Sprintf("m%d", subnet)
+		if err := netlab.Join(netlab.End{Host: n.router, Dev: port}, netlab.End{Host: h, Dev: "eth0"}); err != nil {
 			return err
 		}
-		if err := n.router.IP("addr add 10.77.0.1/24 dev m0"); err != nil {
+		if err := n.router.IP(fmt.Sprintf("addr add 10.77.%d.1/24 dev %s", subnet, port)); err != nil {
 			return err
 		}
 	} else {
-		sw := n.switches[r-1]
+		sw := n.switches[subnet-1]
 		if err := netlab.Join(netlab.End{Host: sw, Dev: name}, netlab.End{Host: h, Dev: "eth0"}); err != nil {
 			return err
 		}
@@ -127,7 +143,7 @@ func (n *Network) addHost(name string) error {
 			return err
 		}
 	}
-	return h.IP(fmt.Sprintf("addr add %s/24 dev eth0", n.Addr(name)), fmt.Sprintf("route add default via 10.77.%d.1", r))
+	return h.IP(fmt.Sprintf("addr add %s/24 dev eth0", n.Addr(name)), fmt.Sprintf("route add default via 10.77.%d.1", subnet))
 }
 
 // close kills whatever runs on the hosts and takes the cables away.
@@ -151,8 +167,12 @@ func (n *Network) close() error {
 	return errors.Join(errs...)
 }
 
-// all is the names of the master and of the workers.
-func (n *Network) all() []string { return append([]string{Master}, n.Hosts()...) }
+// all is the names of the masters and of the workers.
+func (n *Network) all() []string { return append(n.RMHosts(), n.Hosts()...) }
+
+// RMHosts is the names of the hosts that have a ResourceManager: [Master] and,
+// where two were asked for, [Standby].
+func (n *Network) RMHosts() []string { return []string{Master, Standby}[:n.rms] }
 
 // Hosts is the names of the workers, each with a DataNode and a NodeManager, rack by rack.
 func (n *Network) Hosts() []string {
@@ -165,6 +185,16 @@ func (n *Network) Hosts() []string {
 	return names
 }
 
+// HostsOf is the names of a rack's workers; none when there is no such rack.
+func (n *Network) HostsOf(rack string) []string {
+	return slices.DeleteFunc(n.Hosts(), func(h string) bool { return n.RackOf(h) != rack })
+}
+
+// GatewayAddr is the IP address at which every host of the cluster reaches what
+// the test process, or a process that it starts, listens on. It is behind the
+// router: what a worker sends there crosses the uplink of its rack.
+func (n *Network) GatewayAddr() string { return gateway }
+
 // Racks is the names of the workers' racks, as Hadoop is told them: /rack1 and on.
 func (n *Network) Racks() []string {
 	names := make([]string, 0, n.racks)
@@ -174,7 +204,7 @@ func (n *Network) Racks() []string {
 	return names
 }
 
-// RackOf is a host's rack; the master is on /rack0, which has no uplink of its own.
+// RackOf is a host's rack; the masters are on /rack0, which has no uplink of its own.
 func (n *Network) RackOf(host string) string { return fmt.Sprintf("/rack%d", rackNumber(host)) }
 
 // Addr is a host's IP address.
@@ -182,10 +212,18 @@ func (n *Network) Addr(host string) string {
 	if r := rackNumber(host); r > 0 {
 		return fmt.Sprintf("10.77.%d.%d", r, 10+int(host[2]-'0'))
 	}
-	return "10.77.0.10"
+	return fmt.Sprintf("10.77.%d.10", subnetOf(host))
 }
 
-// rackNumber is the rack in a worker's name w<rack><host>, and 0 for the master.
+// subnetOf is the third number of a host's address.
+func subnetOf(host string) int {
+	if host == Standby {
+		return standbyNet
+	}
+	return rackNumber(host)
+}
+
+// rackNumber is the rack in a worker's name w<rack><host>, and 0 for a master.
 func rackNumber(host string) int {
 	if len(host) != 3 || host[0] != 'w' {
 		return 0
@@ -206,6 +244,19 @@ func (n *Network) UplinkBytes() (map[string]Traffic, error) {
 			return nil, fmt.Errorf("read uplink counters: the router has no interface %s", rack[1:])
 		}
 		racks[rack] = Traffic{Out: c.Received, In: c.Sent} // as the router sees it
+	}
+	return racks, nil
+}
+
+// UplinkBytesSince is what the uplinks have carried since an answer of
+// [Network.UplinkBytes], by rack.
+func (n *Network) UplinkBytesSince(before map[string]Traffic) (map[string]Traffic, error) {
+	racks, err := n.UplinkBytes()
+	if err != nil {
+		return nil, err
+	}
+	for rack, now := range racks {
+		racks[rack] = Traffic{Out: now.Out - before[rack].Out, In: now.In - before[rack].In}
 	}
 	return racks, nil
 }

@@ -1,0 +1,141 @@
+package unmanaged
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	"heddle/yarnproxy/ipc"
+)
+
+// protocol is the one that ApplicationMasters speak on the scheduler port.
+const protocol = "org.apache.hadoop.yarn.api.ApplicationMasterProtocolPB"
+
+// conn is an authenticated connection to a scheduler address.
+type conn struct {
+	address string
+	net     net.Conn
+	in      *ipc.Reader
+	client  [16]byte
+	call    int32
+}
+
+// dial connects and authenticates with an attempt's token, as an ApplicationMaster does.
+func dial(ctx context.Context, address string, secret ipc.Secret) (*conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTime)
+	defer cancel()
+	n, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("connect to %s: %w", address, err)
+	}
+	c := &conn{address: address, net: n, in: ipc.NewReader(n, maxAnswer), call: 9} // as MapReduce's, which is not at 0
+	_, _ = rand.Read(c.client[:])                                                  // never fails
+	if err := c.bounded(ctx, func() error { return c.authenticate(secret) }); err != nil {
+		_ = n.Close()
+		return nil, fmt.Errorf("authenticate at %s: %w", address, err)
+	}
+	return c, nil
+}
+
+// bounded runs an exchange, which ends with an error when ctx does.
+func (c *conn) bounded(ctx context.Context, exchange func() error) error {
+	if err := c.net.SetDeadline(time.Time{}); err != nil {
+		return fmt.Errorf("use the connection: %w", err)
+	}
+	stop := context.AfterFunc(ctx, func() { _ = c.net.SetDeadline(time.Unix(1, 0)) })
+	defer stop()
+	err := exchange()
+	if err != nil && ctx.Err() != nil {
+		return fmt.Errorf("%w: %w", ctx.Err(), err)
+	}
+	return err
+}
+
+// authenticate is the SASL exchange: NEGOTIATE, the server's challenge, INITIATE, SUCCESS.
+func (c *conn) authenticate(secret ipc.Secret) error {
+	hello := ipc.AppendPreamble(nil, ipc.Preamble{Version: 9, Auth: ipc.AuthSASL})
+	offered, err := c.sasl(hello, ipc.SASL{State: ipc.SASLNegotiate})
+	if err != nil {
+		return err
+	}
+	if offered.State != ipc.SASLNegotiate || len(offered.Auths) == 0 || string(offered.Auths[0].Method) != "TOKEN" {
+		return fmt.Errorf("the server offers %+v, not a token", offered)
+	}
+	auth := offered.Auths[0]
+	challenge, err := ipc.ParseChallenge(auth.Challenge)
+	if err != nil {
+		return fmt.Errorf("read the challenge: %w", err)
+	}
+	token, want, err := ipc.ClientDigest(&challenge, secret, "/"+string(auth.ServerID), rand.Text())
+	if err != nil {
+		return fmt.Errorf("answer the challenge: %w", err)
+	}
+	auth.Challenge = nil
+	done, err := c.sasl(nil, ipc.SASL{State: ipc.SASLInitiate, Token: token, Auths: []ipc.SASLAuth{auth}})
+	if err != nil {
+		return err
+	}
+	if done.State != ipc.SASLSuccess || !bytes.Equal(done.Token, want) {
+		return errors.New("the server does not prove that it knows the token's password")
+	}
+	_, err = c.net.Write(ipc.AppendRequest(nil, ipc.ContextHeader(c.client[:]), nil, ipc.AppendContext(nil, ipc.Context{Protocol: []byte(protocol)})))
+	if err != nil {
+		return fmt.Errorf("send the connection context: %w", err)
+	}
+	return nil
+}
+
+// sasl sends a SASL message after what is before it, and reads the answer, which
+// stays good when the next one is read.
+func (c *conn) sasl(before []byte, m ipc.SASL) (ipc.SASL, error) {
+	if _, err := c.net.Write(ipc.AppendRequest(before, ipc.SASLHeader(), nil, ipc.AppendSASL(nil, m))); err != nil {
+		return ipc.SASL{}, fmt.Errorf("send SASL message %d: %w", m.State, err)
+	}
+	body, err := c.answer(ipc.CallSASL)
+	if err != nil {
+		return ipc.SASL{}, fmt.Errorf("answer to SASL message %d: %w", m.State, err)
+	}
+	return ipc.ParseSASL(body)
+}
+
+// invoke makes a call and returns its answer's message, which is the caller's.
+func (c *conn) invoke(ctx context.Context, method string, request []byte) (body []byte, err error) {
+	ctx, cancel := context.WithTimeout(ctx, callTime)
+	defer cancel()
+	c.call++
+	call := ipc.Call{Method: []byte(method), Protocol: []byte(protocol), Version: 1}
+	frame := ipc.AppendRequest(nil, ipc.CallHeader(c.call, c.client[:]), &call, request)
+	err = c.bounded(ctx, func() error {
+		if _, err := c.net.Write(frame); err != nil {
+			return fmt.Errorf("send the call: %w", err)
+		}
+		body, err = c.answer(c.call)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%s at %s: %w", method, c.address, err)
+	}
+	return body, nil
+}
+
+// answer reads the answer to a call. A refusal is an *ipc.RemoteError.
+func (c *conn) answer(call int32) ([]byte, error) {
+	frame, err := c.in.Next()
+	if err != nil {
+		return nil, fmt.Errorf("read the answer: %w", err)
+	}
+	h, body, err := ipc.ParseResponse(frame[4:]) // after its length
+	switch {
+	case err != nil:
+		return nil, err
+	case h.Status != ipc.StatusSuccess:
+		return nil, &ipc.RemoteError{Class: string(h.Exception), Message: string(h.Message), Fatal: h.Status == ipc.StatusFatal}
+	case h.CallID != call:
+		return nil, fmt.Errorf("the answer is to call %d, not to %d", h.CallID, call)
+	}
+	return bytes.Clone(body), nil
+}
