@@ -43,6 +43,10 @@ bench: ## benchmarks whose names match BENCH=.
 integration: ## the suite against a real Hadoop that it starts itself
 	@.ci/steps integration
 
+.PHONY: experiment
+experiment: ## jobs steered and not, over narrow uplinks of a real cluster: half an hour; HEDDLE_POLICIES=nas,dawn tries others
+	@.ci/steps experiment
+
 .PHONY: ops
 ops: ## dashboard, rules and alerts, with promtool and a real Prometheus
 	@.ci/steps ops
