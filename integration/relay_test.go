@@ -24,7 +24,8 @@ import (
 const relayPort = "7930"
 
 // steering is the configuration of a heddle with a relay. Deadlines are long,
-// because all containers of the cluster are few.
+// because all containers of the cluster are few, and a call waits long for its
+// first plan: a machine that stands still for a moment is not what is tested.
 func steering(t *testing.T, c *hadoop.Cluster, mode string) string {
 	t.Helper()
 	return fmt.Sprintf(`
@@ -38,7 +39,7 @@ policy: {name: shufflewatcher, params: {assume_unknown: true}}
 relay:
   listen: %s:%s
   journal: %s
-  limits: {pin_deadline: 3m, trim_deadline: 1m}
+  limits: {pin_deadline: 3m, trim_deadline: 1m, decide_in: 2s}
 `, mode, c.GatewayAddr(), relayPort, t.TempDir())
 }
 

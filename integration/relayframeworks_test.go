@@ -16,6 +16,7 @@ func TestRelaySteersSpark(t *testing.T) {
 	hadoop.Need(t, hadoop.Spark)
 	c := cluster(t)
 	s := startConfigured(t, c, steering(t, c, "enforce"))
+	defer s.narrate(t)()
 	for _, mode := range []hadoop.SparkMode{hadoop.SparkClient, hadoop.SparkCluster} {
 		app, err := c.SparkJob(within(t, 5*time.Minute), mode, hadoop.Settings{
 			"spark.executor.instances":                            "2",
@@ -35,7 +36,7 @@ func TestRelaySteersSpark(t *testing.T) {
 		racks := c.ByRack(workers)
 		t.Logf("Spark in %s mode: executors %v after %.1f s", mode, racks, ended.Took().Seconds())
 		if len(racks) != 1 {
-			t.Errorf("Spark in %s mode: two executors on racks %v, want one rack", mode, racks)
+			t.Errorf("Spark in %s mode: two executors on racks %v, want one rack; the plans:%s", mode, racks, s.plansOf(t, model.AppID(app)))
 		}
 	}
 	if r := s.relayed(within(t, 10*time.Second)); r.Counts.Rewritten[model.ActionPin] == 0 {
@@ -70,7 +71,7 @@ func TestRelaySteersTez(t *testing.T) {
 		racks := c.ByRack(workers)
 		t.Logf("Tez, reuse %s: containers %v after %.1f s", reuse, racks, ended.Took().Seconds())
 		if racks["/rack3"] == 0 || len(racks) != 1 {
-			t.Errorf("Tez, reuse %s: containers on %v, want all on /rack3, where the input is", reuse, racks)
+			t.Errorf("Tez, reuse %s: containers on %v, want all on /rack3, where the input is; the plans:%s", reuse, racks, s.plansOf(t, model.AppID(app)))
 		}
 	}
 	r := s.relayed(within(t, 10*time.Second))

@@ -346,7 +346,7 @@ func TestRelayHolds(t *testing.T) {
 	busy(t, c)
 	h = run("until hold_max", func() {})
 	if h.last > h.since.Add(holdMax+soon) || h.free < h.since.Add(holdMax) {
-		t.Errorf("held from %d to %d and not any more at %d, hold_max is %.1f s; plans:%s", h.since, h.last, h.free, seconds(holdMax), s.holdPlans(t, h.app))
+		t.Errorf("held from %d to %d and not any more at %d, hold_max is %.1f s; plans:%s", h.since, h.last, h.free, seconds(holdMax), s.plansOf(t, h.app))
 	}
 
 	var killed model.Time
@@ -432,8 +432,8 @@ func (s *service) word(t *testing.T, h *heldJob) model.Time {
 	return 0
 }
 
-// holdPlans is what the policy said of a job's reduces, over time.
-func (s *service) holdPlans(t *testing.T, app model.AppID) string {
+// plansOf is what the policy said of an application's tasks, over time.
+func (s *service) plansOf(t *testing.T, app model.AppID) string {
 	t.Helper()
 	var b strings.Builder
 	for _, d := range s.decisions(within(t, 10*time.Second)) {
