@@ -111,7 +111,7 @@ func dealt(blocks int, byRack []int) *Input {
 			next = (next + 1) % blocks
 		}
 	}
-	in := &Input{byHost: map[string]int{}}
+	in := &Input{byHost: map[hostNumber]int{}}
 	for _, at := range racks {
 		slices.Sort(at)
 		in.add(InputBlock{Length: supposedBlock, Racks: at})

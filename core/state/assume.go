@@ -26,11 +26,10 @@ func (c *Cluster) shift(p model.Placement, sign int) {
 	s.launched = grown(s.launched, rack)
 	s.launched[rack] += sign
 	if s.Kind == model.StageMap {
-		s.hosts.change(n.Host, func(r *hostRun) { r.assumed += sign })
-		c.jobs.running.follow(j)
+		c.jobs.running.assume(n.number, j, sign)
 	}
 	if p.Locality == model.NodeLocal {
-		s.onHost[n.Host] -= sign // may pass zero and come back: Withdraw is exact
+		s.onHost[n.number] -= int32(sign) // may pass zero and come back: Withdraw is exact
 	}
 	if p.Locality != model.OffSwitch {
 		s.inRack = grown(s.inRack, rack)

@@ -14,8 +14,8 @@ type Input struct {
 	Blocks    []InputBlock
 	ByRack    []model.Bytes // bytes with a replica in the rack, by rack number
 
-	byHost     map[string]int // blocks with a replica on the host
-	rackBlocks []int          // blocks with a replica in the rack
+	byHost     map[hostNumber]int // blocks with a replica on the host
+	rackBlocks []int              // blocks with a replica in the rack
 }
 
 // InputBlock is one block of a job's input.
@@ -46,7 +46,7 @@ func (h *hdfsState) applyDataNodes(f model.DataNodesFact, nodes *nodeIndex) {
 
 // applyBlocks takes the blocks of one path, and gives them to the live jobs that read it.
 func (h *hdfsState) applyBlocks(f model.BlocksFact, nodes *nodeIndex, live []*Job) {
-	in := &Input{Known: true, Truncated: f.Truncated, byHost: map[string]int{}, Blocks: make([]InputBlock, 0, len(f.Blocks))}
+	in := &Input{Known: true, Truncated: f.Truncated, byHost: map[hostNumber]int{}, Blocks: make([]InputBlock, 0, len(f.Blocks))}
 	for i := range f.Blocks {
 		in.addBlock(&f.Blocks[i], nodes)
 	}
@@ -63,7 +63,9 @@ func (h *hdfsState) applyBlocks(f model.BlocksFact, nodes *nodeIndex, live []*Jo
 func (in *Input) addBlock(b *model.Block, nodes *nodeIndex) {
 	racks := make([]int, 0, len(b.Hosts))
 	for i, host := range b.Hosts {
-		in.byHost[host]++
+		if n := nodes.hosts.number(host); n != noHost {
+			in.byHost[n]++
+		}
 		r := nodes.hostRack(host, at(b.Racks, i))
 		if !slices.Contains(racks, r) {
 			racks = append(racks, r)
@@ -103,7 +105,7 @@ func (h *hdfsState) join(j *Job) {
 		}
 		return
 	}
-	joined := &Input{Known: true, byHost: map[string]int{}}
+	joined := &Input{Known: true, byHost: map[hostNumber]int{}}
 	for _, p := range j.Conf.Inputs {
 		in := h.inputs[p]
 		if in == nil {

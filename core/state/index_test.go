@@ -28,7 +28,7 @@ func fingerprint(t interface{ Fatal(...any) }, c *state.Cluster) string {
 	}
 	for _, j := range c.View().Jobs() {
 		for _, n := range c.View().Nodes() {
-			fmt.Fprint(&users, j.Map.PendingOn(n.Host), j.Map.PendingIn(n.Rack.Index), j.Map.Running, n.Free)
+			fmt.Fprint(&users, j.Map.PendingOn(n), j.Map.PendingIn(n.Rack.Index), j.Map.Running, n.Free)
 		}
 	}
 	return string(b) + users.String()

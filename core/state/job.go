@@ -197,7 +197,7 @@ func (j *Job) applyContainers(f model.ContainersFact, nodes *nodeIndex) (unknown
 		l.byRack = grown(l.byRack, n.Rack.Index)
 		l.byRack[n.Rack.Index]++
 		if stage == model.StageMap {
-			j.Map.hosts.change(n.Host, func(r *hostRun) { r.live++ })
+			j.Map.hosts.change(n.number, hostRun{live: 1})
 		}
 	}
 	j.Blacklist = f.Blacklist

@@ -23,7 +23,7 @@ type jobIndex struct {
 }
 
 func newJobIndex(cfg *Config) jobIndex {
-	return jobIndex{cfg: cfg, byID: map[model.AppID]*Job{}, users: newUserIndex(), root: newQueue(""), running: runningIndex{}, depends: newDependIndex(), changes: &changeLog{}}
+	return jobIndex{cfg: cfg, byID: map[model.AppID]*Job{}, users: newUserIndex(), root: newQueue(""), depends: newDependIndex(), changes: &changeLog{}}
 }
 
 func compareJobs(a, b *Job) int { return model.CompareApps(&a.App, &b.App) }

@@ -29,6 +29,8 @@ type Node struct {
 	model.Node
 	Free model.Resource // never below zero; less what the current what-if assumes
 	Rack *Rack          // by the topology; Node.Rack is the name as reported
+
+	number hostNumber // of Host
 }
 
 // RackMismatch is a host that ResourceManager, NameNode and the site's table do
@@ -46,6 +48,7 @@ type nodeIndex struct {
 	counts *Counts // the cluster's: hosts in no rack or in two are counted there
 
 	tree       *topology.Tree
+	hosts      hostNumbers
 	byID       map[model.NodeID]*Node
 	sorted     []*Node                 // by id
 	racks      []*Rack                 // by rack number
@@ -103,6 +106,18 @@ func (x *nodeIndex) hostRack(host string, hint model.RackID) int {
 	return x.rack(hint).Index
 }
 
+// rackOf returns the rack number of a host by number; false if nothing is known
+// of where it is.
+func (x *nodeIndex) rackOf(n hostNumber) (rack int, ok bool) {
+	if n == noHost {
+		return 0, false
+	}
+	return x.tree.RackOf(x.hosts.names[n])
+}
+
+// numberedRack is hostRack of a host by number.
+func (x *nodeIndex) numberedRack(n hostNumber) int { return x.hostRack(x.hosts.names[n], "") }
+
 func (x *nodeIndex) applyNodes(f model.NodesFact) {
 	regroup := len(f.Nodes) != len(x.byID)
 	for i := range f.Nodes {
@@ -147,6 +162,7 @@ func (x *nodeIndex) regroup(listed []model.Node) {
 		r.Nodes = r.Nodes[:0]
 	}
 	for _, n := range x.sorted {
+		n.number = x.hosts.node(n.Host)
 		x.tree.Place(n.Host, n.Node.Rack)
 		n.Rack = x.rack(n.Node.Rack)
 		n.Rack.Nodes = append(n.Rack.Nodes, n)

@@ -17,9 +17,9 @@ type MapOutput struct {
 	Version  int           // changes whenever any of this does
 }
 
-// OutputOn returns the map output that lies on a host, as far as attempts
+// OutputOn returns the map output that lies on a node, as far as attempts
 // reported theirs.
-func (s *Stage) OutputOn(host string) model.Bytes { return s.done.onHost[host] }
+func (s *Stage) OutputOn(n *Node) model.Bytes { return s.done.onHost[n.number] }
 
 // refreshOutput recomputes the job's map output by rack, and its ratio.
 func (j *Job) refreshOutput() {

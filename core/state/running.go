@@ -6,47 +6,78 @@ import "slices"
 type RunningMaps struct {
 	Job   *Job
 	Count int
+
+	assumed int // of Count, those the current what-if started
 }
 
-// runningIndex holds the running maps by host: NAS weighs what a node's maps are
-// about to put out (algorithms.md 2.3.3).
-type runningIndex map[string][]RunningMaps
+// runningIndex holds the running maps by host number: NAS weighs what a node's
+// maps are about to put out (algorithms.md 2.3.3).
+type runningIndex struct{ on [][]RunningMaps }
 
 // hostRun counts the running tasks of a stage on one host, by who says so.
-type hostRun struct{ tasks, live, assumed int }
-
-func (r hostRun) total() int { return max(r.tasks, r.live) + r.assumed }
+type hostRun struct{ tasks, live int }
 
 // hostRuns are the running tasks of a stage by host.
 type hostRuns struct {
-	by    map[string]hostRun
-	moved []string // hosts where something changed since the index followed
+	by    map[hostNumber]hostRun
+	moved []hostNumber // hosts where something changed since the index followed
+}
+
+// at returns the maps running on a node.
+func (x *runningIndex) at(n *Node) []RunningMaps {
+	if int(n.number) < len(x.on) {
+		return x.on[n.number]
+	}
+	return nil
 }
 
 // follow brings the index up to date with one job's maps.
-func (x runningIndex) follow(j *Job) {
+func (x *runningIndex) follow(j *Job) {
 	h := &j.Map.hosts
 	for _, host := range h.moved {
-		x.set(host, j, h.by[host].total())
+		r := h.by[host]
+		x.set(host, j, max(r.tasks, r.live))
 	}
 	h.moved = h.moved[:0]
 }
 
-func (x runningIndex) set(host string, j *Job, n int) {
-	list := x[host]
-	i := slices.IndexFunc(list, func(r RunningMaps) bool { return r.Job == j })
-	switch {
-	case i >= 0 && n > 0:
-		list[i].Count = n
-	case i >= 0:
-		x[host] = slices.Delete(list, i, i+1)
-	case n > 0:
-		x[host] = append(list, RunningMaps{j, n})
+// set says how many maps of a job are told to run on a host.
+func (x *runningIndex) set(host hostNumber, j *Job, told int) {
+	i := x.entry(host, j)
+	r := &x.on[host][i]
+	r.Count = told + r.assumed
+	x.tidy(host, i)
+}
+
+// assume supposes so many more maps of a job to run on a host.
+func (x *runningIndex) assume(host hostNumber, j *Job, maps int) {
+	i := x.entry(host, j)
+	r := &x.on[host][i]
+	r.Count += maps
+	r.assumed += maps
+	x.tidy(host, i)
+}
+
+// entry returns where a job's maps on a host are counted.
+func (x *runningIndex) entry(host hostNumber, j *Job) int {
+	x.on = grown(x.on, int(host))
+	list := x.on[host]
+	if i := slices.IndexFunc(list, func(r RunningMaps) bool { return r.Job == j }); i >= 0 {
+		return i
+	}
+	x.on[host] = append(list, RunningMaps{Job: j})
+	return len(list)
+}
+
+// tidy takes an entry out that counts nothing.
+func (x *runningIndex) tidy(host hostNumber, i int) {
+	if list := x.on[host]; list[i].Count == 0 && list[i].assumed == 0 {
+		x.on[host] = slices.Delete(list, i, i+1)
 	}
 }
 
 // drop takes a job out.
-func (x runningIndex) drop(j *Job) {
+func (x *runningIndex) drop(j *Job) {
 	h := &j.Map.hosts
 	for host := range h.by { // order-free: each host is on its own
 		x.set(host, j, 0)
@@ -55,16 +86,17 @@ func (x runningIndex) drop(j *Job) {
 	h.moved = h.moved[:0]
 }
 
-// change makes a change of what is said to run on a host.
-func (h *hostRuns) change(host string, by func(*hostRun)) {
-	if host == "" {
+// change adds to what tasks and live containers are said to run on a host.
+func (h *hostRuns) change(host hostNumber, by hostRun) {
+	if host == noHost {
 		return
 	}
 	if h.by == nil {
-		h.by = map[string]hostRun{}
+		h.by = map[hostNumber]hostRun{}
 	}
 	r := h.by[host]
-	by(&r)
+	r.tasks += by.tasks
+	r.live += by.live
 	if r == (hostRun{}) {
 		delete(h.by, host)
 	} else {
@@ -77,7 +109,7 @@ func (h *hostRuns) change(host string, by func(*hostRun)) {
 func (h *hostRuns) silence() {
 	for host, r := range h.by { // order-free: each host is on its own
 		if r.live > 0 {
-			h.change(host, func(r *hostRun) { r.live = 0 })
+			h.change(host, hostRun{live: -r.live})
 		}
 	}
 }

@@ -16,24 +16,24 @@ type Stage struct {
 	Pending    int            // asks outstanding
 	Capability model.Resource // of one task
 
-	onHost   map[string]int // pending tasks that would be node-local on the host
-	inRack   []int          // pending tasks that would be rack-local, by rack
-	launched []int          // tasks running or done, by rack
-	runOn    []int          // running tasks, by rack, as the tasks themselves say
-	tasks    []task         // by index
-	done     rackTally      // completed tasks, by rack
-	hosts    hostRuns       // running tasks by host
-	rows     bool           // demand comes from the ask table
-	byTask   bool           // demand comes from tasks with known preferred hosts
-	assumed  int            // tasks the current what-if started
+	onHost   map[hostNumber]int32 // pending tasks that would be node-local on the host
+	inRack   []int                // pending tasks that would be rack-local, by rack
+	launched []int                // tasks running or done, by rack
+	runOn    []int                // running tasks, by rack, as the tasks themselves say
+	tasks    []task               // by index
+	done     rackTally            // completed tasks, by rack
+	hosts    hostRuns             // running tasks by host
+	rows     bool                 // demand comes from the ask table
+	byTask   bool                 // demand comes from tasks with known preferred hosts
+	assumed  int                  // tasks the current what-if started
 }
 
 func newStage(kind model.Stage, capability model.Resource) *Stage {
-	return &Stage{Kind: kind, Capability: capability, onHost: map[string]int{}}
+	return &Stage{Kind: kind, Capability: capability, onHost: map[hostNumber]int32{}}
 }
 
-// PendingOn returns how many pending tasks would be node-local on a host.
-func (s *Stage) PendingOn(host string) int { return s.onHost[host] }
+// PendingOn returns how many pending tasks would be local on a node.
+func (s *Stage) PendingOn(n *Node) int { return int(s.onHost[n.number]) }
 
 // PendingIn returns how many pending tasks would be at least rack-local in a
 // rack, by its number.
@@ -82,9 +82,9 @@ func (s *Stage) clearDemand() {
 	clear(s.inRack)
 }
 
-func (s *Stage) addDemand(host string, rack, n int) {
-	if host != "" {
-		s.onHost[host] += n
+func (s *Stage) addDemand(host hostNumber, rack, n int) {
+	if host != noHost {
+		s.onHost[host] += int32(n) //nolint:gosec // of tasks
 		if s.onHost[host] <= 0 {
 			delete(s.onHost, host)
 		}
@@ -112,9 +112,9 @@ func (s *Stage) applyAsk(row *model.AskRow, nodes *nodeIndex) {
 	case row.ResourceName == model.AnyName:
 		s.Pending += row.Count
 	case strings.HasPrefix(row.ResourceName, "/"):
-		s.addDemand("", nodes.rack(model.RackID(row.ResourceName)).Index, row.Count)
+		s.addDemand(noHost, nodes.rack(model.RackID(row.ResourceName)).Index, row.Count)
 	default:
-		s.addDemand(row.ResourceName, -1, row.Count)
+		s.addDemand(nodes.hosts.number(row.ResourceName), -1, row.Count)
 	}
 }
 
@@ -128,7 +128,7 @@ func (s *Stage) demandFromInput(in *Input, pending int) {
 			s.addDemand(host, -1, (pending*n+total-1)/total)
 		}
 		for r, n := range in.rackBlocks {
-			s.addDemand("", r, (pending*n+total-1)/total)
+			s.addDemand(noHost, r, (pending*n+total-1)/total)
 		}
 	}
 }
@@ -137,7 +137,7 @@ func (s *Stage) locality(n *Node) (model.Locality, bool) {
 	switch {
 	case s.Pending <= 0:
 		return model.OffSwitch, false
-	case s.onHost[n.Host] > 0:
+	case s.onHost[n.number] > 0:
 		return model.NodeLocal, true
 	case at(s.inRack, n.Rack.Index) > 0:
 		return model.RackLocal, true

@@ -255,7 +255,7 @@ func TestAsks(t *testing.T) {
 	for range 2 {
 		f.apply(model.AsksFact{App: id, Rows: rows})
 		j, v := f.c.View().Job(id), f.c.View()
-		if j.Map.Pending != 5 || j.Map.PendingOn("w11") != 3 || j.Map.PendingIn(0) != 4 || j.Reduce.Pending != 2 {
+		if j.Map.Pending != 5 || j.Map.PendingOn(f.c.View().Node("w11:45454")) != 3 || j.Map.PendingIn(0) != 4 || j.Reduce.Pending != 2 {
 			t.Fatalf("map %+v reduce %+v", j.Map, j.Reduce)
 		}
 		for _, want := range []struct {
@@ -268,7 +268,7 @@ func TestAsks(t *testing.T) {
 		}
 	}
 	f.apply(model.AsksFact{App: id})
-	if j := f.c.View().Job(id); j.Map.Pending != 0 || j.Map.PendingOn("w11") != 0 || j.Map.PendingIn(0) != 0 {
+	if j := f.c.View().Job(id); j.Map.Pending != 0 || j.Map.PendingOn(f.c.View().Node("w11:45454")) != 0 || j.Map.PendingIn(0) != 0 {
 		t.Errorf("after an empty table: %+v", j.Map)
 	}
 }
@@ -283,7 +283,7 @@ func TestDemandFromBlocks(t *testing.T) {
 		model.BlocksFact{Path: "/b", Blocks: []model.Block{{Length: 10, Hosts: []string{"w12"}}, {Length: 10, Hosts: []string{"w12", "w11"}}}},
 		model.JobFact{App: id, MapsTotal: 4, MapsPending: 4, ReducesTotal: 1})
 	j := f.c.View().Job(id)
-	if j.Map.Pending != 4 || j.Map.PendingOn("w11") != 3 || j.Map.PendingIn(0) != 4 || j.Map.PendingIn(1) != 2 {
+	if j.Map.Pending != 4 || j.Map.PendingOn(f.c.View().Node("w11:45454")) != 3 || j.Map.PendingIn(0) != 4 || j.Map.PendingIn(1) != 2 {
 		t.Errorf("demand: %+v", j.Map)
 	}
 	if j.Input.Bytes != 40 || j.Input.ByRack[0] != 40 || j.Input.ByRack[1] != 20 {

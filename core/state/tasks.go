@@ -13,8 +13,8 @@ type task struct {
 	input     model.Bytes
 	output    model.Bytes
 	shuffled  model.Bytes
-	host      string
-	preferred []string
+	host      hostNumber
+	preferred []hostNumber
 }
 
 const noRack int32 = -1
@@ -24,7 +24,7 @@ type rackTally struct {
 	tasks  []int         // completed tasks on the rack
 	known  []int         // of those, with a reported output
 	output []model.Bytes // sum of the reported outputs
-	onHost map[string]model.Bytes
+	onHost map[hostNumber]model.Bytes
 
 	estimate shuffle.Estimate // of output from input
 }
@@ -40,12 +40,12 @@ func (t *rackTally) add(rack, sign int, input, output model.Bytes) {
 }
 
 // addOn adds a reported output to those on a host.
-func (t *rackTally) addOn(host string, output model.Bytes) {
-	if host == "" || output == 0 {
+func (t *rackTally) addOn(host hostNumber, output model.Bytes) {
+	if host == noHost || output == 0 {
 		return
 	}
 	if t.onHost == nil {
-		t.onHost = map[string]model.Bytes{}
+		t.onHost = map[hostNumber]model.Bytes{}
 	}
 	if t.onHost[host] += output; t.onHost[host] <= 0 {
 		delete(t.onHost, host)
@@ -55,7 +55,7 @@ func (t *rackTally) addOn(host string, output model.Bytes) {
 // applyTask replaces what is known of one task.
 func (s *Stage) applyTask(t *model.Task, nodes *nodeIndex) {
 	for len(s.tasks) <= t.Index {
-		s.tasks = append(s.tasks, task{rack: noRack, input: model.Unknown, output: model.Unknown, shuffled: model.Unknown})
+		s.tasks = append(s.tasks, task{host: noHost, rack: noRack, input: model.Unknown, output: model.Unknown, shuffled: model.Unknown})
 	}
 	old := &s.tasks[t.Index]
 	s.count(old, -1, nodes)
@@ -65,14 +65,14 @@ func (s *Stage) applyTask(t *model.Task, nodes *nodeIndex) {
 		host: old.host, preferred: old.preferred,
 	}
 	if t.Host != "" || t.Rack != "" {
-		next.host = t.Host
+		next.host = nodes.hosts.number(t.Host)
 		next.rack = int32(nodes.hostRack(t.Host, t.Rack)) //nolint:gosec // bounded by the number of racks
 	}
 	if t.State == model.TaskPending || t.State == model.TaskFailed {
-		next.host, next.rack, next.output = "", noRack, model.Unknown // a map that is run again gives its output anew
+		next.host, next.rack, next.output = noHost, noRack, model.Unknown // a map that is run again gives its output anew
 	}
 	if len(t.Preferred) > 0 {
-		next.preferred = t.Preferred
+		next.preferred = nodes.hosts.numbers(t.Preferred, old.preferred)
 		s.followTasks()
 	}
 	*old = next
@@ -103,7 +103,7 @@ func (s *Stage) count(t *task, sign int, nodes *nodeIndex) {
 	case t.state == model.TaskRunning && t.rack != noRack:
 		s.runOn = grown(s.runOn, int(t.rack))
 		s.runOn[t.rack] += sign
-		s.hosts.change(t.host, func(r *hostRun) { r.tasks += sign })
+		s.hosts.change(t.host, hostRun{tasks: sign})
 	case t.state == model.TaskPending && len(t.preferred) > 0:
 		s.countDemand(t, sign, nodes)
 	}
@@ -113,17 +113,20 @@ func (s *Stage) count(t *task, sign int, nodes *nodeIndex) {
 func (s *Stage) countDemand(t *task, sign int, nodes *nodeIndex) {
 	s.Pending += sign
 	for i, host := range t.preferred {
-		rack := nodes.hostRack(host, "")
+		if host == noHost {
+			continue
+		}
+		rack := nodes.numberedRack(host)
 		s.addDemand(host, -1, sign)
 		first := true
 		for _, before := range t.preferred[:i] {
-			if r := nodes.hostRack(before, ""); r == rack {
+			if before != noHost && nodes.numberedRack(before) == rack {
 				first = false
 				break
 			}
 		}
 		if first {
-			s.addDemand("", rack, sign)
+			s.addDemand(noHost, rack, sign)
 		}
 	}
 }

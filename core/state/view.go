@@ -35,7 +35,7 @@ func (v View) Node(id model.NodeID) *Node { return v.c.nodes.byID[id] }
 
 // RunningMaps returns the maps that run on a node, by job in no order that means
 // anything.
-func (v View) RunningMaps(n *Node) []RunningMaps { return v.c.jobs.running[n.Host] }
+func (v View) RunningMaps(n *Node) []RunningMaps { return v.c.jobs.running.at(n) }
 
 // Job returns a job, live or lately ended, nil if there is none of that id.
 func (v View) Job(id model.AppID) *Job { return v.c.jobs.byID[id] }
@@ -93,10 +93,10 @@ func (v View) TaskLocality(s *Stage, index int, n *Node) (model.Locality, bool) 
 	}
 	level := model.OffSwitch
 	for _, host := range s.tasks[index].preferred {
-		if host == n.Host {
+		if host == n.number {
 			return model.NodeLocal, true
 		}
-		if r, ok := v.c.nodes.tree.RackOf(host); ok && r == n.Rack.Index {
+		if r, ok := v.c.nodes.rackOf(host); ok && r == n.Rack.Index {
 			level = model.RackLocal
 		}
 	}

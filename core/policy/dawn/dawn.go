@@ -121,7 +121,7 @@ func (p *Policy) choose(in *policy.Input, list []*job, saturated bool) (*state.J
 		if s := j.Stage(k.filed.stage); !in.Admits(s) || j.Blacklisted(in.Offer.Node.Host) {
 			continue
 		}
-		cost := acrossNodes(j, k, in.Offer.Node.Host)
+		cost := acrossNodes(j, k, in.Offer.Node)
 		if first == nil {
 			first = k
 		} else if cost == at || (cost < at) != saturated {
@@ -144,19 +144,19 @@ func (p *Policy) equal(a, b *job, saturated bool) bool {
 }
 
 // acrossNodes is the traffic across nodes if a job's remaining tasks ran on a
-// host: what they read less what of it lies there, "the same principle as the
+// node: what they read less what of it lies there, "the same principle as the
 // rack-level selection" (§III-C). How much of a map's input lies on a host is
 // known by the maps that would be local there.
-func acrossNodes(j *state.Job, k *job, host string) float64 {
+func acrossNodes(j *state.Job, k *job, n *state.Node) float64 {
 	s := j.Stage(k.filed.stage)
 	c := k.choiceOf(s.Kind)
 	local := 0.0
 	switch s.Kind {
 	case model.StageMap:
-		local = float64(min(s.PendingOn(host), s.Pending)) / float64(s.Pending)
+		local = float64(min(s.PendingOn(n), s.Pending)) / float64(s.Pending)
 	case model.StageReduce:
 		if c.total > 0 {
-			local = min(float64(j.Map.OutputOn(host))/float64(c.total), 1)
+			local = min(float64(j.Map.OutputOn(n))/float64(c.total), 1)
 		}
 	case model.StageOther, model.StageAM:
 	}

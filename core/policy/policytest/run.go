@@ -258,7 +258,7 @@ func Fingerprint(c *state.Cluster) string {
 		for _, s := range []*state.Stage{j.Map, j.Reduce} {
 			st := stage{Stage: s, Launch: s.LaunchedByRack()}
 			for _, n := range v.Nodes() {
-				st.OnHost = append(st.OnHost, s.PendingOn(n.Host))
+				st.OnHost = append(st.OnHost, s.PendingOn(n))
 			}
 			for r := range v.Racks() {
 				st.InRack = append(st.InRack, s.PendingIn(r))
