@@ -25,7 +25,7 @@ const NoDelay = -1
 // free on it, in YARN if it would fit into the whole node, where it can reserve.
 type Levels struct {
 	node, rack float64
-	jobs       map[model.AppID]*level
+	jobs       Jobs[level]
 }
 
 type level struct {
@@ -37,14 +37,14 @@ type level struct {
 // fraction of the running nodes. If one is below 0 there is no delay, above 1 it
 // counts as 1.
 func NewLevels(node, rack float64) *Levels {
-	return &Levels{node: min(node, 1), rack: min(rack, 1), jobs: map[model.AppID]*level{}}
+	return &Levels{node: min(node, 1), rack: min(rack, 1)}
 }
 
 // Prune forgets jobs that left.
-func (l *Levels) Prune(v state.View) { Prune(l.jobs, v) }
+func (l *Levels) Prune(v state.View) { l.jobs.Prune(v) }
 
 // Len returns how many jobs are remembered.
-func (l *Levels) Len() int { return len(l.jobs) }
+func (l *Levels) Len() int { return l.jobs.Len() }
 
 // Take decides whether a job whose map fits takes the offer, and returns why;
 // false is to let it pass.
@@ -52,10 +52,10 @@ func (l *Levels) Take(in *Input, j *state.Job) (model.Reason, bool) {
 	if l.node < 0 || l.rack < 0 {
 		return model.ReasonFairShare, true
 	}
-	k := l.jobs[j.ID]
+	k := l.jobs.Find(j)
 	if k == nil {
-		k = &level{offered: 1, allowed: model.NodeLocal}
-		l.jobs[j.ID] = k
+		k = l.jobs.Of(j)
+		k.offered, k.allowed = 1, model.NodeLocal
 	} else {
 		k.offered++
 		k.relax(l, float64(in.View.Capacity().Nodes))

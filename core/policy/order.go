@@ -52,24 +52,7 @@ func (in *Input) Next(j *state.Job) *state.Stage {
 // Usable reports whether the offer is one of a node that takes new containers.
 func (o Offer) Usable() bool { return o.Node != nil && o.Node.State.Usable() }
 
-// Prune forgets jobs that left. With as many entries as live jobs or fewer the
-// state does not outgrow the cluster, so that most calls look at nothing.
-func Prune[V any](kept map[model.AppID]V, v state.View) { PruneFunc(kept, v, func(V) {}) }
-
-// PruneFunc is Prune, with a last look at each entry that goes.
-func PruneFunc[V any](kept map[model.AppID]V, v state.View, gone func(V)) {
-	if len(kept) <= len(v.Jobs()) {
-		return
-	}
-	for id, entry := range kept { // order-free: each entry is judged on its own
-		if j := v.Job(id); j == nil || j.State.Final() {
-			gone(entry)
-			delete(kept, id)
-		}
-	}
-}
-
-// PruneUsers does for users what Prune does for jobs.
+// PruneUsers forgets users who left, as Jobs.Prune does jobs.
 func PruneUsers[V any](kept map[model.UserID]V, v state.View) {
 	if len(kept) <= len(v.Users()) {
 		return

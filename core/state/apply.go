@@ -67,7 +67,7 @@ func (c *Cluster) applyJobFact(o model.Observation) {
 
 func (c *Cluster) withJob(id model.AppID, apply func(*Job)) {
 	if j := c.jobs.byID[id]; j != nil {
-		j.view = nil
+		j.seat.view = nil
 		apply(j)
 		c.jobs.follow(j)
 		c.jobs.remember(j, c.now)

@@ -1,10 +1,6 @@
 package state
 
-import (
-	"slices"
-
-	"heddle/core/model"
-)
+import "slices"
 
 // Mark is a point in the history of one cluster. The zero Mark is before all of
 // it.
@@ -26,7 +22,7 @@ func (r relations) Changed(since Mark, jobs []*Job) ([]*Job, Mark) {
 		return append(jobs, r.jobs.live...), now
 	}
 	for n := since.n; n < l.n; n++ {
-		if j := r.jobs.byID[l.ids[n%logged]]; j != nil {
+		if j := l.jobs[n%logged]; !j.seat.gone {
 			jobs = append(jobs, j)
 		}
 	}
@@ -39,12 +35,12 @@ const logged = 1024
 
 // changeLog remembers which jobs changed last.
 type changeLog struct {
-	ids [logged]model.AppID
-	n   uint64 // changes ever
+	jobs [logged]*Job
+	n    uint64 // changes ever
 }
 
 func (l *changeLog) add(j *Job) {
-	l.ids[l.n%logged] = j.ID
+	l.jobs[l.n%logged] = j
 	l.n++
 }
 

@@ -37,7 +37,7 @@ func (c *Cluster) Record(decisions []model.Decision) []model.Decision {
 			continue
 		}
 		if j := c.jobs.byID[d.Plan.App]; j != nil {
-			j.view = nil
+			j.seat.view = nil
 			j.plans.set(d.Plan)
 			j.expect(d, c.nodes.tree)
 		}
@@ -72,7 +72,7 @@ func (j *Job) expect(d *model.Decision, tree *topology.Tree) {
 // costs are newer, but it is no decision of its own.
 func (c *Cluster) Attach(p *model.Plan) {
 	if j := c.jobs.byID[p.App]; j != nil {
-		j.view = nil
+		j.seat.view = nil
 		j.plans.set(p)
 	}
 }

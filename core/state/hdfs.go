@@ -54,7 +54,7 @@ func (h *hdfsState) applyBlocks(f model.BlocksFact, nodes *nodeIndex, live []*Jo
 	for _, j := range live {
 		if slices.Contains(j.Conf.Inputs, f.Path) {
 			h.joinInput(j)
-			j.view = nil
+			j.seat.view = nil
 		}
 	}
 	h.pruneInputs(live)

@@ -29,7 +29,7 @@ type Job struct {
 	told  told
 	moved moved // bytes already attributed to rack pairs
 	plans plans
-	view  *AppView // as last published, nil when the job changed since
+	seat  seat
 }
 
 // Stages are what a job's tasks are put into, none of the three ever nil, and
@@ -167,8 +167,8 @@ func (p *plans) set(plan *model.Plan) {
 	}
 }
 
-// adopt takes over what was known of the job's entry before it came back.
-func (j *Job) adopt(old *Job) {
+// adopt gives a job what was known of its entry before it came back.
+func adopt(j, old *Job) {
 	j.Stages, j.Input, j.Output = old.Stages, old.Input, old.Output
 	j.Slowstart, j.Conf, j.told, j.moved = old.Slowstart, old.Conf, old.told, old.moved
 	j.setRatio()

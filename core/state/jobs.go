@@ -16,6 +16,7 @@ type jobIndex struct {
 	users       *userIndex
 	root        *Queue
 	running     runningIndex
+	numbers     jobNumbers
 	depends     *dependIndex
 	changes     *changeLog
 	history     *shuffle.History // nil while a job is only supposed
@@ -71,6 +72,7 @@ func (x *jobIndex) applyApps(f model.AppsFact, now model.Time) {
 
 func (x *jobIndex) add(app model.App, now model.Time) *Job {
 	j := &Job{App: app, Ratio: x.cfg.InitialRatio, Slowstart: DefaultSlowstart, Input: &Input{}}
+	j.seat.number = x.numbers.take()
 	j.moved.joinedLate = now.Sub(app.Submitted) > staleJob
 	j.Map = newStage(model.StageMap, x.cfg.TaskDefault)
 	j.Reduce = newStage(model.StageReduce, x.cfg.TaskDefault)
@@ -120,7 +122,7 @@ func (x *jobIndex) follow(j *Job) {
 }
 
 func (x *jobIndex) update(j *Job, app model.App, now model.Time) {
-	j.view = nil
+	j.seat.view = nil
 	x.changes.add(j)
 	ended := j.State.Final()
 	if app.State.Final() {
@@ -135,11 +137,10 @@ func (x *jobIndex) update(j *Job, app model.App, now model.Time) {
 		return
 	}
 	if ended { // back from the dead: a work-preserving restart listed it late
-		delete(x.byID, j.ID)
 		x.ended = slices.DeleteFunc(x.ended, func(e *Job) bool { return e == j })
-		x.depends.unlink(j, x.changes.add)
+		x.forget(j)
 		again := x.add(app, now)
-		again.adopt(j)
+		adopt(again, j)
 		x.depends.link(again, x.changes.add)
 		return
 	}
@@ -173,13 +174,12 @@ func (x *jobIndex) end(j *Job) {
 	j.told.live = [stageCount]stageRows{}
 	j.relaunch()
 	j.moved.rateOut, j.moved.rateIn = nil, nil
-	j.view = nil
+	j.seat.view = nil
 	x.changes.add(j)
 	x.ended = append(x.ended, j)
 	if over := len(x.ended) - x.cfg.FinishedJobs; over > 0 {
 		for _, old := range x.ended[:over] {
-			x.depends.unlink(old, x.changes.add)
-			delete(x.byID, old.ID)
+			x.forget(old)
 		}
 		x.ended = slices.Delete(x.ended, 0, over)
 	}
@@ -195,8 +195,7 @@ func (x *jobIndex) suppose(app model.App, now model.Time) (j *Job, takeOut func(
 		x.ended = nil
 		x.end(j)
 		x.ended, x.firstSubmit = ended, first
-		x.depends.unlink(j, x.changes.add)
-		delete(x.byID, j.ID)
+		x.forget(j)
 		x.users.sort()
 	}
 }

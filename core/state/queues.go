@@ -75,7 +75,8 @@ func (q *Queue) addJob(j *Job) {
 	if !found {
 		l.users = slices.Insert(l.users, k, &QueueUser{User: j.Owner})
 	}
-	l.users[k].jobs++
+	j.seat.leaf, j.seat.part = l, l.users[k]
+	j.seat.part.jobs++
 	q.jobs.insert(j)
 	l.jobs.insert(j)
 	q.came++
@@ -105,13 +106,7 @@ func (q *Queue) removeJob(j *Job) {
 
 // use adds to what a job's queue and its user there have.
 func (q *Queue) use(j *Job, more model.Resource) {
-	i, found := q.leaf(j.Queue)
-	if !found {
-		return
-	}
-	l := q.leaves[i]
-	q.Usage, l.Usage = q.Usage.Add(more), l.Usage.Add(more)
-	if u := l.User(j.User); u != nil {
-		u.Used = u.Used.Add(more)
-	}
+	q.Usage = q.Usage.Add(more)
+	j.seat.leaf.Usage = j.seat.leaf.Usage.Add(more)
+	j.seat.part.Used = j.seat.part.Used.Add(more)
 }

@@ -196,8 +196,8 @@ func addJob(racks []RackView, j *Job) {
 
 // publish returns the job for a snapshot, as last published unless it changed since.
 func (j *Job) publish(tree *topology.Tree) *AppView {
-	if j.view != nil {
-		return j.view
+	if j.seat.view != nil {
+		return j.seat.view
 	}
 	v := &AppView{
 		App: j.App, Map: viewOfStage(j.Map, tree), Reduce: viewOfStage(j.Reduce, tree),
@@ -223,7 +223,7 @@ func (j *Job) publish(tree *topology.Tree) *AppView {
 			v.Plans = append(v.Plans, p)
 		}
 	}
-	j.view = v
+	j.seat.view = v
 	return v
 }
 

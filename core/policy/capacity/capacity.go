@@ -38,7 +38,7 @@ type Policy struct {
 	named  map[string]Queue // by path below the root
 	left   float64          // percent that no named queue has
 
-	jobs      map[model.AppID]*jobState
+	jobs      policy.Jobs[jobState]
 	offSwitch policy.Heartbeat
 	queues    []queue                  // scratch of one offer
 	active    []*state.QueueUser       // scratch of one user limit
@@ -55,20 +55,11 @@ type jobState struct {
 }
 
 // Remembered returns how many jobs the policy keeps state of.
-func (p *Policy) Remembered() int { return len(p.jobs) }
-
-func (p *Policy) of(j *state.Job) *jobState {
-	s := p.jobs[j.ID]
-	if s == nil {
-		s = &jobState{}
-		p.jobs[j.ID] = s
-	}
-	return s
-}
+func (p *Policy) Remembered() int { return p.jobs.Len() }
 
 // Place implements policy.Policy.
 func (p *Policy) Place(in *policy.Input) []model.Placement {
-	policy.Prune(p.jobs, in.View)
+	p.jobs.Prune(in.View)
 	if !in.Offer.Usable() || p.offSwitch.Given(in) >= p.params.MaxOffSwitch {
 		return nil
 	}
@@ -105,7 +96,7 @@ func (p *Policy) serve(in *policy.Input, q *queue) []model.Placement {
 // launch decides whether a job takes its best map for the offered node, and
 // returns why; "" is to let the offer pass (RegularContainerAllocator.canAssign).
 func (p *Policy) launch(in *policy.Input, j *state.Job) model.Reason {
-	k := p.of(j)
+	k := p.jobs.Of(j)
 	k.missed++
 	level, _ := in.View.Locality(j.Map, in.Offer.Node)
 	nodes := in.View.Capacity().Nodes

@@ -76,7 +76,7 @@ func (p *Policy) isActive(q *queue, j *state.Job) bool {
 	if !j.Allocated.IsZero() {
 		return true
 	}
-	k := p.of(j)
+	k := p.jobs.Of(j)
 	if now := (when{q.Changes(), q.capacity}); !k.active && k.judged != now {
 		p.activate(q, now)
 	}
@@ -91,7 +91,7 @@ func (p *Policy) activate(q *queue, now when) {
 	clear(p.masters)
 	running, each := 0.0, float64(p.params.AMMemory)
 	for _, j := range q.Jobs() {
-		if k := p.of(j); k.active || !j.Allocated.IsZero() {
+		if k := p.jobs.Of(j); k.active || !j.Allocated.IsZero() {
 			k.active = true
 			running += each
 			p.masters[j.User] += each
@@ -99,7 +99,7 @@ func (p *Policy) activate(q *queue, now when) {
 	}
 	ofQueue := p.normalized(max(q.capacity, min(float64(q.most), q.free)) * q.conf.MaximumAM)
 	for _, j := range q.Jobs() {
-		k := p.of(j)
+		k := p.jobs.Of(j)
 		k.judged = now
 		if k.active {
 			continue

@@ -121,7 +121,7 @@ func NewWith(p Params) (*Policy, error) {
 	}
 	built := &Policy{
 		params: p, named: make(map[string]Queue, len(p.Queues)), left: 100,
-		jobs: map[model.AppID]*jobState{}, masters: map[model.UserID]float64{},
+		masters: map[model.UserID]float64{},
 	}
 	for name, q := range p.Queues { // order-free: each is put under its own key
 		built.named[leaf(name)] = q

@@ -64,13 +64,13 @@ var (
 )
 
 // Remembered returns how many jobs the policy keeps state of.
-func (p *Policy) Remembered() int { return len(p.online.jobs) + p.levels.Len() }
+func (p *Policy) Remembered() int { return p.online.jobs.Len() + p.levels.Len() }
 
 // follow is line 2 of Algorithm 1: it brings the online plan and the orders up
 // to date.
 func (p *Policy) follow(v state.View) {
 	w := policy.Windows(v, seconds(p.params.WindowS), p.params.WindowMode)
-	anew := p.online.follow(v, &p.orders)
+	anew := p.online.follow(v)
 	p.orders.age(&w)
 	for _, k := range anew {
 		p.orders.file(v, v.Job(k.id), k, &w)

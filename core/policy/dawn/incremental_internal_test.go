@@ -25,8 +25,9 @@ func (p *Policy) picture() string {
 		}
 		return names
 	}
-	for _, id := range slices.Sorted(maps.Keys(p.online.jobs)) {
-		k := p.online.jobs[id]
+	jobs := maps.Collect(p.online.jobs.All())
+	for _, id := range slices.Sorted(maps.Keys(jobs)) {
+		k := jobs[id]
 		f := k.filed
 		f.in = nil
 		if k.filed.in == nil {
@@ -163,7 +164,7 @@ func TestIncrementalEqualsFromScratch(t *testing.T) {
 		if a, b := kept.picture(), fresh.picture(); a != b {
 			t.Fatalf("kept:\n%s\nfrom scratch:\n%s", a, b)
 		}
-		for _, k := range fresh.online.jobs { // order-free: counts
+		for _, k := range fresh.online.jobs.All() { // order-free: counts
 			if k.reduces.dep != k.reduces.max {
 				depends++
 			}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"heddle/core/model"
+	"heddle/core/policy"
 	"heddle/core/shuffle"
 	"heddle/core/state"
 )
@@ -19,7 +20,7 @@ import (
 // came later only what they launched already.
 type online struct {
 	params Params
-	jobs   map[model.AppID]*job
+	jobs   policy.Jobs[job]
 	tied   map[model.AppID]*job // whose choice the load of racks decided
 	mark   state.Mark
 	open   []bool     // racks with running nodes, by rack number
@@ -67,22 +68,15 @@ func compareJobs(a, b *job) int {
 
 // follow brings the plan up to date, and returns the jobs that were planned
 // anew; the slice is valid until the next call. Jobs that are gone leave the orders.
-func (o *online) follow(v state.View, left *orders) []*job {
+func (o *online) follow(v state.View) []*job {
 	o.dirty = o.dirty[:0]
 	o.look(v)
 	o.changed, o.mark = v.Changed(o.mark, o.changed[:0])
 	for _, j := range o.changed {
-		o.notice(v, j, left)
+		o.notice(v, j)
 	}
 	clear(o.changed)
-	if len(o.jobs) > len(v.Jobs()) {
-		for id, k := range o.jobs { // order-free: each entry is judged on its own
-			if j := v.Job(id); j == nil || j.State.Final() {
-				o.drop(k, left)
-			}
-		}
-		o.dirty = slices.DeleteFunc(o.dirty, func(k *job) bool { return o.jobs[k.id] != k })
-	}
+	o.jobs.Prune(v)
 	slices.SortFunc(o.dirty, compareJobs)
 	for i := 0; i < len(o.dirty); i++ {
 		k := o.dirty[i]
@@ -118,15 +112,15 @@ func (o *online) look(v state.View) {
 	if n := len(v.Racks()); n < len(o.open) { // another cluster
 		o.open, o.load, o.total, opened = o.open[:n], o.load[:n], o.total[:n], true
 	}
-	anew := o.tied
 	switch {
 	case opened:
-		anew = o.jobs
-	case !loaded:
-		return
-	}
-	for _, k := range anew { // order-free: sorted before they are planned
-		o.again(k)
+		for _, k := range o.jobs.All() {
+			o.again(k)
+		}
+	case loaded:
+		for _, k := range o.tied { // order-free: sorted before they are planned
+			o.again(k)
+		}
 	}
 }
 
@@ -139,21 +133,21 @@ func (o *online) again(k *job) {
 }
 
 // notice takes note of a job that changed.
-func (o *online) notice(v state.View, j *state.Job, left *orders) {
-	k := o.jobs[j.ID]
+func (o *online) notice(v state.View, j *state.Job) {
+	k := o.jobs.Find(j)
 	if j.State.Final() {
-		o.drop(k, left)
+		o.jobs.Drop(j)
 		o.relatives(v, j)
 		o.parents(v, j)
 		return
 	}
 	if k != nil && (k.submitted != j.Submitted || k.user != j.User) {
-		o.drop(k, left)
+		o.jobs.Drop(j)
 		k = nil
 	}
 	if k == nil {
-		k = &job{id: j.ID, submitted: j.Submitted, user: j.User, told: outlook{rack: shuffle.None}}
-		o.jobs[j.ID] = k
+		k = o.jobs.Of(j)
+		k.id, k.submitted, k.user, k.told.rack = j.ID, j.Submitted, j.User, shuffle.None
 		o.relatives(v, j)
 		o.parents(v, j)
 	}
@@ -167,15 +161,12 @@ func (o *online) notice(v state.View, j *state.Job, left *orders) {
 	}
 }
 
-func (o *online) drop(k *job, left *orders) {
-	if k == nil {
-		return
-	}
-	left.remove(k)
-	delete(o.jobs, k.id)
-	delete(o.tied, k.id)
+// left takes a job out of all that is kept, when it is forgotten.
+func (p *Policy) left(k *job) {
+	p.orders.remove(k)
+	delete(p.online.tied, k.id)
 	k.dirty = true // whoever has it in a list does not plan it
-	o.dirty = slices.DeleteFunc(o.dirty, func(d *job) bool { return d == k })
+	p.online.dirty = slices.DeleteFunc(p.online.dirty, func(d *job) bool { return d == k })
 }
 
 // relatives puts the jobs among those to be planned that count on a job's
@@ -183,11 +174,11 @@ func (o *online) drop(k *job, left *orders) {
 func (o *online) relatives(v state.View, j *state.Job) {
 	for _, d := range v.Dependents(j) {
 		if d.Job != nil {
-			o.again(o.jobs[d.Job.ID])
+			o.again(o.jobs.Find(d.Job))
 		}
 		for _, p := range d.Others {
 			if p.Job != nil {
-				o.again(o.jobs[p.Job.ID])
+				o.again(o.jobs.Find(p.Job))
 			}
 		}
 	}
@@ -198,7 +189,7 @@ func (o *online) relatives(v state.View, j *state.Job) {
 func (o *online) parents(v state.View, j *state.Job) {
 	for _, p := range v.Parents(j) {
 		if p.Job != nil {
-			o.again(o.jobs[p.Job.ID])
+			o.again(o.jobs.Find(p.Job))
 		}
 	}
 }
@@ -246,11 +237,11 @@ func (o *online) plan(v state.View, j *state.Job, k *job) {
 	k.told.rack = last.dep.Rack
 	for _, d := range v.Dependents(j) { // those that came before do not count on it
 		if d.Job != nil {
-			o.later(k, o.jobs[d.Job.ID])
+			o.later(k, o.jobs.Find(d.Job))
 		}
 		for _, p := range d.Others {
 			if p.Job != nil {
-				o.later(k, o.jobs[p.Job.ID])
+				o.later(k, o.jobs.Find(p.Job))
 			}
 		}
 	}
@@ -377,7 +368,7 @@ func (o *online) add(byRack []model.Bytes, parent *state.Job, k *job) model.Byte
 	for n := range m.on {
 		m.on[n] = r.On(n)
 	}
-	at := o.jobs[parent.ID]
+	at := o.jobs.Find(parent)
 	if at != nil && at.told.rack != shuffle.None && at.told.rack < len(m.on) && compareJobs(at, k) < 0 {
 		m.on[at.told.rack] += max(r.Total-shuffle.Total(m.on), 0)
 	}

@@ -95,9 +95,11 @@ func NewWith(p Params) (*Policy, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
 	}
-	return &Policy{
+	built := &Policy{
 		params: p, levels: policy.NewLevels(p.NodeDelay, p.RackDelay),
-		online: online{params: p, jobs: map[model.AppID]*job{}, tied: map[model.AppID]*job{}},
+		online: online{params: p, tied: map[model.AppID]*job{}},
 		orders: orders{params: p, users: map[model.UserID]*queue{}},
-	}, nil
+	}
+	built.online.jobs = policy.JobsLeaving(built.left)
+	return built, nil
 }

@@ -18,7 +18,7 @@ func (p *Policy) Plan(in *policy.Input) []model.Plan {
 	p.rank(in.View)
 	plans := make([]model.Plan, 0, 2*len(in.Jobs))
 	for _, j := range in.Jobs {
-		k := p.online.jobs[j.ID]
+		k := p.online.jobs.Find(j)
 		if k == nil {
 			continue
 		}
@@ -119,7 +119,7 @@ func (p *Policy) rank(v state.View) {
 	}
 	for _, u := range p.params.Fairness.Users(v) {
 		for _, j := range u.Jobs() {
-			p.ranks = append(p.ranks, p.online.jobs[j.ID])
+			p.ranks = append(p.ranks, p.online.jobs.Find(j))
 		}
 		if p.params.Among == AmongUser {
 			sort()

@@ -39,7 +39,7 @@ type Policy struct {
 
 	levels *policy.Levels // of mode yarn
 
-	jobs  map[model.AppID]*patience
+	jobs  policy.Jobs[patience]
 	last  model.Time  // of the heartbeat before
 	waits []*patience // of the jobs that heartbeat passed over
 	// ticked tells that the present offer has been counted as a heartbeat: it is one only if a map was weighed
@@ -58,11 +58,11 @@ type patience struct {
 }
 
 // Remembered returns how many jobs the policy keeps state of.
-func (p *Policy) Remembered() int { return len(p.jobs) + p.levels.Len() }
+func (p *Policy) Remembered() int { return p.jobs.Len() + p.levels.Len() }
 
 // Place implements policy.Policy.
 func (p *Policy) Place(in *policy.Input) []model.Placement {
-	policy.Prune(p.jobs, in.View)
+	p.jobs.Prune(in.View)
 	p.levels.Prune(in.View)
 	p.ticked = false
 	if !in.Offer.Usable() {
@@ -95,11 +95,7 @@ func (p *Policy) launch(in *policy.Input, j *state.Job) model.Reason {
 	}
 	p.tick(in.View.Now())
 	level, _ := in.View.Locality(j.Map, in.Offer.Node)
-	w := p.jobs[j.ID]
-	if w == nil {
-		w = &patience{}
-		p.jobs[j.ID] = w
-	}
+	w := p.jobs.Of(j)
 	if !p.take(w, level) {
 		if level == model.OffSwitch && !hasPlace(in.View, j.Map) {
 			return model.ReasonFairShare

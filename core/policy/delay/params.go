@@ -102,7 +102,7 @@ func NewWith(p Params) (*Policy, error) {
 		return nil, err
 	}
 	return &Policy{
-		params: p, jobs: map[model.AppID]*patience{},
+		params: p,
 		levels: policy.NewLevels(p.LocalityNode, p.LocalityRack),
 		w1:     model.Duration(p.W1S * float64(model.Second)), w2: model.Duration(p.W2S * float64(model.Second)),
 	}, nil

@@ -93,7 +93,7 @@ func (rs *reduceScheduler) bestReduce(in *policy.Input, u *state.User) reduceTas
 // maps are all complete first.
 func (rs *reduceScheduler) turn(j *state.Job) int {
 	late, done := 1, 1
-	if s := rs.jobs[j.ID]; s != nil && s.delayed > 0 {
+	if s := rs.jobs.Find(j); s != nil && s.delayed > 0 {
 		late = 0
 	}
 	if j.Map.Total > 0 && j.Map.Completed >= j.Map.Total {
@@ -111,7 +111,7 @@ func (rs *reduceScheduler) turn(j *state.Job) int {
 
 // launchReduce launches a reduce. One delayed reduce less is left.
 func (rs *reduceScheduler) launchReduce(in *policy.Input, j *state.Job, reason model.Reason) []model.Placement {
-	if s := rs.jobs[j.ID]; s != nil && s.delayed > 0 {
+	if s := rs.jobs.Find(j); s != nil && s.delayed > 0 {
 		s.delayed = min(s.delayed, j.Reduce.Pending) - 1
 	}
 	return in.Launch(j, j.Reduce, reason)
@@ -138,7 +138,7 @@ type spreadFacts struct {
 
 // spreadOf returns the job's spread, computed anew when its facts changed.
 func (rs *reduceScheduler) spreadOf(v state.View, j *state.Job, predicted *state.Prediction) *spread {
-	s := &rs.of(j).spread
+	s := &rs.jobs.Of(j).spread
 	now := spreadFacts{
 		reduces: j.Reduce.Tasks(), maps: predicted.Maps, running: j.Map.Running, completed: j.Map.Completed,
 		output: j.Output.Version, racks: v.Capacity().Racks,

@@ -50,7 +50,7 @@ func (rs *reduceScheduler) lightReduce(in *policy.Input, u *state.User) (found *
 		case !ok:
 		case rs.classes.of(&predicted) != light:
 			others = true
-			rs.of(j).delayed = j.Reduce.Pending
+			rs.jobs.Of(j).delayed = j.Reduce.Pending
 		case found == nil:
 			found = j
 		}

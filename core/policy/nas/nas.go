@@ -68,7 +68,7 @@ type common struct {
 	params  Params
 	classes classes
 	cluster overview
-	jobs    map[model.AppID]*jobState
+	jobs    policy.Jobs[jobState]
 	users   map[model.UserID]*userState
 	racks   uint64       // as state.Capacity tells racks apart
 	mark    state.Mark   // up to where the users' counts follow the cluster
@@ -104,7 +104,7 @@ type userState struct {
 }
 
 // Remembered returns how many jobs and users the policy keeps state of.
-func (p *Policy) Remembered() int { return len(p.jobs) + len(p.users) }
+func (p *Policy) Remembered() int { return p.jobs.Len() + len(p.users) }
 
 // Place implements policy.Policy: Algorithm 1.
 //
@@ -169,15 +169,6 @@ func (c *common) congested(v state.View, rack *state.Rack) bool {
 	}
 	limit := c.params.CongestionThreshold
 	return c.params.Scope.Busy(v, rack, limit, func(r *state.Rack) bool { return r.Utilization >= limit })
-}
-
-func (c *common) of(j *state.Job) *jobState {
-	s := c.jobs[j.ID]
-	if s == nil {
-		s = &jobState{}
-		c.jobs[j.ID] = s
-	}
-	return s
 }
 
 func (c *common) user(u *state.User) *userState {

@@ -22,7 +22,7 @@ func (p *Policy) Plan(in *policy.Input) []model.Plan {
 			continue
 		}
 		if wantsMore(j.Map) {
-			plans = append(plans, model.Plan{App: j.ID, Stage: model.StageMap, Rank: p.of(j).rank, Reason: model.ReasonRankOnly})
+			plans = append(plans, model.Plan{App: j.ID, Stage: model.StageMap, Rank: p.jobs.Of(j).rank, Reason: model.ReasonRankOnly})
 		}
 		if wantsMore(j.Reduce) {
 			plans = append(plans, p.planReduces(in.View, j))
@@ -43,7 +43,7 @@ func toLaunch(s *state.Stage) int { return s.Tasks() - s.Completed - s.Running }
 func (p *Policy) planReduces(v state.View, j *state.Job) model.Plan {
 	predicted := predict(j)
 	s := p.reduces.spreadOf(v, j, &predicted)
-	plan := model.Plan{App: j.ID, Stage: model.StageReduce, Rank: p.of(j).rank, Reason: model.ReasonRankOnly}
+	plan := model.Plan{App: j.ID, Stage: model.StageReduce, Rank: p.jobs.Of(j).rank, Reason: model.ReasonRankOnly}
 	switch {
 	case !p.params.CARTS:
 	case s.known:
@@ -71,7 +71,7 @@ func (p *Policy) planReduces(v state.View, j *state.Job) model.Plan {
 // rack it wants. A plan cannot let reduces pass one by one, so it holds all of
 // them for as long as that would take.
 func (p *Policy) holdBack(v state.View, j *state.Job, predicted *state.Prediction, s *spread, plan *model.Plan) {
-	now, h := v.Now(), p.of(j)
+	now, h := v.Now(), p.jobs.Of(j)
 	due := p.reduces.due(v, j, predicted)
 	h.early.set(!due && j.ReducesDue(), now, p.holdMax)
 	h.congested.set(due && p.classes.of(predicted) != light && p.congestedFor(v, j, s), now, p.holdFor(j))
@@ -154,7 +154,7 @@ func (p *Policy) rank(v state.View) {
 			return cmp.Or(cmp.Compare(a.place, b.place), cmp.Compare(a.turn, b.turn), cmp.Compare(b.size, a.size))
 		})
 		for _, r := range p.order {
-			p.of(r.job).rank = next
+			p.jobs.Of(r.job).rank = next
 			next++
 		}
 	}

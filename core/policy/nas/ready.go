@@ -16,7 +16,7 @@ func (rs *reduceScheduler) follow(v state.View) {
 	for i, j := range rs.changed {
 		rs.changed[i] = nil
 		if j.State.Final() {
-			if s := rs.jobs[j.ID]; s != nil {
+			if s := rs.jobs.Find(j); s != nil {
 				s.count(nil)
 			}
 			continue
@@ -27,9 +27,9 @@ func (rs *reduceScheduler) follow(v state.View) {
 				of = rs.user(j.Owner)
 			}
 		}
-		rs.of(j).count(of)
+		rs.jobs.Of(j).count(of)
 	}
-	policy.PruneFunc(rs.jobs, v, func(s *jobState) { s.count(nil) })
+	rs.jobs.Prune(v)
 	policy.PruneUsers(rs.users, v)
 }
 

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"heddle/core/model"
+	"heddle/core/policy"
 	"heddle/core/shuffle/tandem"
 	"heddle/core/state"
 )
@@ -88,7 +89,7 @@ func held(s *state.Stage) float64 {
 // index holds the live jobs in the orders the schedules need.
 type index struct {
 	sizes    *Sizes
-	jobs     map[model.AppID]*entry
+	jobs     policy.Jobs[entry]
 	orders   []*order
 	shuffle  *order // one of them
 	buffered int64  // of all jobs past slowstart, in parts of bufferUnit
@@ -119,28 +120,19 @@ func (x *index) look(v state.View) {
 	x.changed, x.mark = v.Changed(x.mark, x.changed[:0])
 	for i, j := range x.changed {
 		if j.State.Final() {
-			x.forget(x.jobs[j.ID])
+			x.jobs.Drop(j)
 		} else {
 			x.take(j)
 		}
 		x.changed[i] = nil
 	}
-	if len(x.jobs) > len(v.Jobs()) {
-		for id, e := range x.jobs { // order-free: each entry is judged on its own
-			if j := v.Job(id); j == nil || j.State.Final() {
-				x.forget(e)
-			}
-		}
-	}
+	x.jobs.Prune(v)
 }
 
 // take sizes a job and puts it where it belongs.
 func (x *index) take(j *state.Job) {
-	e := x.jobs[j.ID]
-	if e == nil {
-		e = &entry{id: j.ID, submitted: j.Submitted}
-		x.jobs[j.ID] = e
-	}
+	e := x.jobs.Of(j)
+	e.id, e.submitted = j.ID, j.Submitted
 	before := parts(e)
 	x.buffered -= e.buffered
 	x.sizes.measure(e, j, &x.capacity)
@@ -153,16 +145,12 @@ func (x *index) take(j *state.Job) {
 	x.follow(e, j)
 }
 
-// forget takes a job out, if it is known.
-func (x *index) forget(e *entry) {
-	if e == nil {
-		return
-	}
+// left takes a job out that is forgotten.
+func (x *index) left(e *entry) {
 	for _, o := range x.orders {
 		o.remove(e)
 	}
 	x.buffered -= e.buffered
-	delete(x.jobs, e.id)
 }
 
 // follow puts a job where it belongs in every order.

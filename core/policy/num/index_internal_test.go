@@ -103,7 +103,7 @@ func compare(t *rapid.T, p *Policy, v state.View) {
 	var jobs []tandem.Job // in the map queue, by arrival
 	for _, j := range v.Jobs() {
 		if j.Map.Pending > 0 {
-			jobs = append(jobs, scratch.queues.jobs[j.ID].fluid)
+			jobs = append(jobs, scratch.queues.jobs.Find(j).fluid)
 		}
 	}
 	r1, r2 := output(p.params.P1, jobs), output(p.params.P2, jobs)

@@ -78,7 +78,7 @@ type side struct {
 }
 
 // Remembered returns how many jobs the policy keeps state of.
-func (p *Policy) Remembered() int { return len(p.queues.jobs) }
+func (p *Policy) Remembered() int { return p.queues.jobs.Len() }
 
 // Place implements policy.Policy.
 func (p *Policy) Place(in *policy.Input) []model.Placement {

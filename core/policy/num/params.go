@@ -101,7 +101,7 @@ func Alone(schedule tandem.Policy) policy.Factory {
 func assemble(p Params, first tandem.Policy) *Policy {
 	built := &Policy{params: p, delay: model.Duration(p.DelayS * float64(model.Second))}
 	x := &built.queues
-	x.sizes, x.jobs = &built.params.Sizes, map[model.AppID]*entry{}
+	x.sizes, x.jobs = &built.params.Sizes, policy.JobsLeaving(x.left)
 	x.shuffle = x.add(first, 0, true)
 	built.first = x.side(first)
 	return built

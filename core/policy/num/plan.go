@@ -18,7 +18,7 @@ func (p *Policy) Plan(in *policy.Input) []model.Plan {
 	p.rankReduces(in.View)
 	plans := make([]model.Plan, 0, 2*len(in.Jobs))
 	for _, j := range in.Jobs {
-		e := p.queues.jobs[j.ID]
+		e := p.queues.jobs.Find(j)
 		if e == nil || j.State.Final() {
 			continue
 		}
@@ -109,7 +109,7 @@ func (p *Policy) rankReduces(v state.View) {
 	slices.SortFunc(list, o.compare)
 	queued := len(list)
 	for _, j := range v.Jobs() {
-		if e := p.queues.jobs[j.ID]; j.Reduce.Pending > 0 && !e.due {
+		if e := p.queues.jobs.Find(j); j.Reduce.Pending > 0 && !e.due {
 			e.key[o.n], _ = o.of(e, j)
 			list = append(list, e)
 		}

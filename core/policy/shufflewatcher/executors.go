@@ -23,7 +23,7 @@ func planExecutors(p *Policy, v state.View, j *state.Job) (plan model.Plan, ok b
 	if j.Type == mapReduce || s.Pending <= 0 || s.Capability.MemoryMiB <= 0 {
 		return plan, false
 	}
-	plan = model.Plan{App: j.ID, Stage: model.StageOther, Rank: p.of(j).rank, Reason: model.ReasonFewestRacks}
+	plan = model.Plan{App: j.ID, Stage: model.StageOther, Rank: p.jobs.Of(j).rank, Reason: model.ReasonFewestRacks}
 	racks := roomyRacks(v, s)
 	if m := p.mapChoice(v, j); m.decided {
 		plan.Reason = model.ReasonInputRacks

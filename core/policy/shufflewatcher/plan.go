@@ -41,7 +41,7 @@ func wantsMore(s *state.Stage) bool {
 
 func (p *Policy) planMaps(v state.View, j *state.Job) model.Plan {
 	m := p.mapChoice(v, j)
-	plan := model.Plan{App: j.ID, Stage: model.StageMap, Rank: p.of(j).rank, Reason: m.reason}
+	plan := model.Plan{App: j.ID, Stage: model.StageMap, Rank: p.jobs.Of(j).rank, Reason: m.reason}
 	if !m.decided {
 		return plan
 	}
@@ -57,7 +57,7 @@ func (p *Policy) planMaps(v state.View, j *state.Job) model.Plan {
 
 func (p *Policy) planReduces(v state.View, j *state.Job) model.Plan {
 	c := p.targets(v, j, enabled(j))
-	plan := model.Plan{App: j.ID, Stage: model.StageReduce, Rank: p.of(j).rank, Reason: c.reason}
+	plan := model.Plan{App: j.ID, Stage: model.StageReduce, Rank: p.jobs.Of(j).rank, Reason: c.reason}
 	if c.reason != model.ReasonNoInput { // those counts would follow nothing but capacity
 		for r, n := range c.counts {
 			if n > 0 {
@@ -66,7 +66,7 @@ func (p *Policy) planReduces(v state.View, j *state.Job) model.Plan {
 		}
 		sortTargets(plan.Racks)
 	}
-	if until, held := p.of(j).hold.until(p.holdMax, v.Now()); held {
+	if until, held := p.jobs.Of(j).hold.until(p.holdMax, v.Now()); held {
 		plan.Hold, plan.Until, plan.Reason = true, until, model.ReasonHoldWhileSaturated
 	}
 	return plan
@@ -141,7 +141,7 @@ func (p *Policy) close(v state.View, next int, work bool) (rank int, spares bool
 		work = work || r.job.Map.Pending > 0 || (!r.job.Heavy && r.job.Reduce.Pending > 0 && enabled(r.job))
 	}
 	for _, r := range p.order {
-		s := p.of(r.job)
+		s := p.jobs.Of(r.job)
 		s.rank = next
 		next++
 		s.hold.set(work && r.class == classSaturated && wantsMore(r.job.Reduce), v.Now())

@@ -88,17 +88,17 @@ func follow(p *Policy, v state.View) {
 		p.changed[i] = nil
 		if !j.State.Final() {
 			weighUp(p, v, j)
-		} else if s := p.jobs[j.ID]; s != nil {
+		} else if s := p.jobs.Find(j); s != nil {
 			s.prospect.withdraw()
 		}
 	}
-	policy.PruneFunc(p.jobs, v, func(s *jobState) { s.prospect.withdraw() })
+	p.jobs.Prune(v)
 	policy.PruneUsers(p.users, v)
 }
 
 // weighUp counts a job among its user's prospects.
 func weighUp(p *Policy, v state.View, j *state.Job) {
-	k, u := &p.of(j).prospect, &p.users.of(j.User).prospects
+	k, u := &p.jobs.Of(j).prospect, &p.users.of(j.User).prospects
 	if k.of != u {
 		k.withdraw()
 		k.of = u

@@ -39,7 +39,7 @@ func (m *mapChoice) prefers(rack int) bool {
 // maps, so the choice is made again at RecomputeAt of them (algorithms.md
 // 2.1.3d); RecomputeAt 0 and AssumeUnknown are the paper's.
 func (p *Policy) mapChoice(v state.View, j *state.Job) *mapChoice {
-	m := &p.of(j).maps
+	m := &p.jobs.Of(j).maps
 	known := m.version > 0 && m.blocks == len(j.Input.Blocks) && m.bytes == j.Input.Bytes && m.racks == p.racks
 	due := p.params.RecomputeAt > 0 && !m.remapped && j.Predicted && j.Map.Fraction() >= p.params.RecomputeAt
 	if known && !due {

@@ -34,7 +34,7 @@ type sarpFacts struct {
 // follows the map output (algorithms.md 2.1.4).
 func (p *Policy) targets(v state.View, j *state.Job, enabled bool) *reduceChoice {
 	m := p.mapChoice(v, j)
-	c := &p.of(j).reduces
+	c := &p.jobs.Of(j).reduces
 	now := sarpFacts{
 		reduces: j.Reduce.Tasks(), maps: j.Map.Completed, output: j.Output.Version, choice: m.version, racks: p.racks,
 	}

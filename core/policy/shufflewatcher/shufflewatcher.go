@@ -48,7 +48,7 @@ type Policy struct {
 	relax   model.Duration
 	holdMax model.Duration
 
-	jobs    map[model.AppID]*jobState
+	jobs    policy.Jobs[jobState]
 	users   users
 	samp    sampScratch
 	racks   uint64       // what choices were made for, as state.Capacity tells racks apart
@@ -73,13 +73,4 @@ type jobState struct {
 }
 
 // Remembered returns how many jobs and users the policy keeps state of.
-func (p *Policy) Remembered() int { return len(p.jobs) + len(p.users) }
-
-func (p *Policy) of(j *state.Job) *jobState {
-	s := p.jobs[j.ID]
-	if s == nil {
-		s = &jobState{}
-		p.jobs[j.ID] = s
-	}
-	return s
-}
+func (p *Policy) Remembered() int { return p.jobs.Len() + len(p.users) }
