@@ -53,15 +53,15 @@ const None = -1
 // reads; it is less than the sum of byRack where blocks have replicas, and more
 // where some of it lies nowhere known.
 func MostOn(byRack []model.Bytes, total model.Bytes, f Field) Pick {
-	best := Pick{Rack: None, Cost: total}
+	best, most := Pick{Rack: None, Cost: total}, model.Bytes(1)
 	for r, b := range byRack {
-		if b <= 0 || !f.open(r) {
+		if b < most || !f.open(r) {
 			continue
 		}
 		switch {
-		case best.Rack == None || b > byRack[best.Rack]:
-			best.Rack, best.Tied = r, false
-		case b == byRack[best.Rack]:
+		case best.Rack == None || b > most:
+			best.Rack, best.Tied, most = r, false, b
+		default:
 			first, byLoad := f.before(r, best.Rack)
 			best.Tied = best.Tied || byLoad
 			if first {
@@ -71,7 +71,7 @@ func MostOn(byRack []model.Bytes, total model.Bytes, f Field) Pick {
 		}
 	}
 	if best.Rack != None {
-		best.Cost = max(total-byRack[best.Rack], 0)
+		best.Cost = max(total-most, 0)
 	}
 	return best
 }

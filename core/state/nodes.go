@@ -58,12 +58,25 @@ type nodeIndex struct {
 	views      []model.Node // as last published; never written again
 
 	capacity Capacity
+	read     *reads
 }
+
+// NodesMark is a state of the nodes and racks of one cluster. Marks are equal as
+// long as nothing is read of them that may have changed them; what a what-if
+// assumes does not count.
+type NodesMark struct {
+	of *reads
+	n  uint64
+}
+
+// reads counts how often what is known of nodes and racks changed.
+type reads struct{ n uint64 }
 
 // Capacity is what there is to run anything on.
 type Capacity struct {
 	Total model.Resource // of the running nodes
 	Nodes int            // how many those are
+	Mark  NodesMark      // of the state of nodes and racks
 	Racks uint64         // a fingerprint of which racks there are, and which of them have running nodes
 }
 
@@ -80,13 +93,14 @@ func mixed(n int) uint64 {
 }
 
 func newNodeIndex(cfg *Config, counts *Counts) nodeIndex {
-	return nodeIndex{cfg: cfg, counts: counts, tree: topology.New(), byID: map[model.NodeID]*Node{}}
+	return nodeIndex{cfg: cfg, counts: counts, tree: topology.New(), byID: map[model.NodeID]*Node{}, read: &reads{}}
 }
 
 // rack returns the rack of an id, making it if needed.
 func (x *nodeIndex) rack(id model.RackID) *Rack {
 	i := x.tree.Index(id)
 	for n := len(x.racks); n <= i; n++ {
+		x.read.n++
 		made := x.tree.ID(n)
 		x.racks = append(x.racks, &Rack{ID: made, Index: n, Link: x.cfg.Uplinks.Of(made, 0), Method: x.cfg.UplinkMethod})
 	}
@@ -176,6 +190,7 @@ func (x *nodeIndex) regroup(listed []model.Node) {
 
 // sumRacks recomputes what depends on the nodes' load.
 func (x *nodeIndex) sumRacks() {
+	x.read.n++
 	x.capacity = Capacity{}
 	for _, r := range x.racks {
 		r.Total, r.Used = model.Resource{}, model.Resource{}

@@ -58,6 +58,7 @@ func (v View) Root() *Queue { return v.c.jobs.root }
 func (v View) Capacity() Capacity {
 	c := v.c.nodes.capacity
 	c.Racks ^= mixed(-len(v.c.nodes.racks))
+	c.Mark = NodesMark{v.c.nodes.read, v.c.nodes.read.n}
 	return c
 }
 

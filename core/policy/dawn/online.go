@@ -23,6 +23,7 @@ type online struct {
 	jobs   policy.Jobs[job]
 	tied   map[model.AppID]*job // whose choice the load of racks decided
 	mark   state.Mark
+	nodes  state.NodesMark
 	open   []bool     // racks with running nodes, by rack number
 	total  []int64    // their memory, MiB: what they hold
 	origin model.Time // of the starvation windows
@@ -90,6 +91,11 @@ func (o *online) follow(v state.View) []*job {
 // planned anew when a rack gets larger or smaller, those whose choice the load
 // decided when that changes.
 func (o *online) look(v state.View) {
+	nodes := v.Capacity().Mark
+	if nodes == o.nodes && o.origin == v.FirstSubmit() {
+		return
+	}
+	o.nodes = nodes
 	opened, loaded := o.origin != v.FirstSubmit(), false
 	o.origin = v.FirstSubmit()
 	for r, rack := range v.Racks() {
@@ -293,9 +299,12 @@ func (o *online) planReduces(v state.View, j *state.Job, k *job) {
 	predicted := j.Predict()
 	perMap := predicted.MapOutput()
 	rest := max(j.Map.Tasks(), j.Map.Completed)
-	for r := range c.from {
-		rest -= j.Map.Launched(r)
-		c.from[r] += perMap * model.Bytes(max(j.Map.Launched(r)-j.Map.CompletedIn(r), 0))
+	for r, n := range j.Map.LaunchedByRack() {
+		if n == 0 || r >= len(c.from) {
+			continue
+		}
+		rest -= n
+		c.from[r] += perMap * model.Bytes(max(n-j.Map.CompletedIn(r), 0))
 	}
 	c.total = shuffle.Total(c.from) + j.Output.Unplaced
 	if coming := perMap * model.Bytes(max(rest, 0)); coming > 0 {

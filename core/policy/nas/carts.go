@@ -145,7 +145,7 @@ func (rs *reduceScheduler) spreadOf(v state.View, j *state.Job, predicted *state
 	}
 	if !s.read || s.from != now {
 		s.read, s.from = true, now
-		rs.divide(v, j, predicted, s)
+		rs.divide(j, predicted, s)
 		s.due = rs.dueAt(v, j, predicted, s)
 	}
 	return s
@@ -153,19 +153,17 @@ func (rs *reduceScheduler) spreadOf(v state.View, j *state.Job, predicted *state
 
 // divide computes MapOutputPortion (equation 4). A rack without running nodes has
 // none, whatever it stores. Maps of which no size is known count alike.
-func (rs *reduceScheduler) divide(v state.View, j *state.Job, predicted *state.Prediction, s *spread) {
-	racks := len(v.Racks())
-	for len(s.share) < racks {
-		s.share = append(s.share, 0)
-	}
+func (rs *reduceScheduler) divide(j *state.Job, predicted *state.Prediction, s *spread) {
+	s.share = s.share[:0]
 	each := max(predicted.MapOutput(), 1)
 	sum := 0.0
-	for r := range racks {
-		s.share[r] = 0
-		if v.Racks()[r].Runs() {
-			s.share[r] = float64(rs.outputOn(j, r, each))
-			sum += s.share[r]
+	for r, runs := range rs.cluster.runs {
+		output := 0.0
+		if runs {
+			output = float64(rs.outputOn(j, r, each))
+			sum += output
 		}
+		s.share = append(s.share, output)
 	}
 	s.known = sum > 0
 	if s.fresh = false; !s.known {

@@ -70,15 +70,13 @@ func (rs *reduceScheduler) overlap(v state.View, j *state.Job, predicted *state.
 	}
 	mapPhase := elapsed.Seconds() * float64(j.Map.Total) / float64(j.Map.Completed)
 	slowest := 0.0
-	for r, rack := range v.Racks() {
-		link := slower(rack.Link.Out, rack.Link.In)
-		if link <= 0 || r >= len(s.share) {
-			continue
+	for r, share := range s.share {
+		if link := rs.cluster.link[r]; link > 0 {
+			ok = true
+			slowest = max(slowest, share*(1-share)/link)
 		}
-		ok = true
-		fair := float64(link) / float64(max(rs.cluster.shuffling, 1))
-		slowest = max(slowest, s.share[r]*(1-s.share[r])*float64(predicted.Shuffle)/fair)
 	}
+	slowest *= float64(predicted.Shuffle) * float64(max(rs.cluster.shuffling, 1))
 	return min(max(latest-slowest/mapPhase, earliest), latest), ok
 }
 

@@ -15,6 +15,23 @@ type overview struct {
 	perMap    float64 // sum of S over sum of K: bytes of an average map, +Inf without maps
 	mapMemory float64 // MiB of an average map, 0 when no job has told
 	shuffling int     // jobs with running reduces
+
+	nodes state.NodesMark
+	runs  []bool    // racks with running nodes, by rack number
+	link  []float64 // their uplinks' capacity in the slower direction, bytes/s; 0 where it is not known
+}
+
+// look takes note of the racks when they changed.
+func (o *overview) look(v state.View) {
+	nodes := v.Capacity().Mark
+	if nodes == o.nodes {
+		return
+	}
+	o.nodes, o.runs, o.link = nodes, o.runs[:0], o.link[:0]
+	for _, rack := range v.Racks() {
+		o.runs = append(o.runs, rack.Runs())
+		o.link = append(o.link, float64(slower(rack.Link.Out, rack.Link.In)))
+	}
 }
 
 // refreshEvery is how old an overview may get. The paper updates TrafficThreshold
@@ -22,6 +39,7 @@ type overview struct {
 const refreshEvery = model.Second
 
 func (o *overview) refresh(v state.View) {
+	o.look(v)
 	if age := v.Now().Sub(o.at); o.known && age >= 0 && age < refreshEvery {
 		return
 	}
@@ -29,6 +47,7 @@ func (o *overview) refresh(v state.View) {
 }
 
 func (o *overview) read(v state.View) {
+	o.look(v)
 	o.known, o.at = true, v.Now()
 	// Sums of integers: the order of jobs does not matter to the last bit.
 	var shuffle, memory model.Bytes
