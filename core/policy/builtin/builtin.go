@@ -89,6 +89,10 @@ func baselines() []policy.Entry {
 			Paper:   "Hadoop JobQueueTaskScheduler and FifoScheduler",
 			About: "Jobs stand in line by priority, then by submission, whoever they belong to. The first that can use the offer gets it: a reduce that" +
 				" is due, else its best map. After a map from another rack a node is given no further map in that heartbeat.",
+			Changed: []string{
+				"Of a job the reduces that are due go first, as in YARN's priorities; Hadoop 1 had slots for each kind.",
+				"Offers of one node that follow each other at one time are one heartbeat.",
+			},
 		},
 	}
 }
@@ -114,22 +118,41 @@ func phases() []policy.Entry {
 			Name: num.MaxSRPT, Params: num.DefaultSizes(), New: num.Alone(tandem.MaxSRPT),
 			Summary: "the job with the least left in the larger of its map and shuffle work goes first",
 			Paper:   linPaper,
+			About: "Map and shuffle of a job overlap, so that it cannot end before the longer of the two: what is left of its maps, in seconds of all" +
+				" containers, or of its shuffle, in seconds of all uplinks. The job where that is least gets every container. It is good for mean" +
+				" response time; the network idles whenever that job shuffles little.",
+			Changed: []string{
+				"Jobs are whole tasks, running containers are not taken back, and a job whose tasks all run leaves the rest to the next.",
+				"What a job reads and shuffles is predicted until it is measured.",
+			},
 		},
 		{
 			Name: num.SplitSRPT, Params: num.DefaultSizes(), New: num.Alone(tandem.SplitSRPT),
 			Summary: "half the maps to the map-heavy job with the least map work left, half to the shuffle-heavy one with the least shuffle left",
 			Paper:   linPaper,
-			Changed: []string{"The halves are inferred from the proof of the paper and fit NUM's figures; its text was not at hand."},
+			About: "A job whose maps take longer than its shuffle is map-heavy, any other shuffle-heavy, by its sizes at the start. Half of the" +
+				" containers for maps go to the map-heavy job with the least map work left, half to the shuffle-heavy one with the least shuffle left;" +
+				" while there is no job of one class the other has all. Reduces go to the job with the least shuffle left.",
+			Changed: []string{
+				"The halves are inferred from the proof of the paper and fit NUM's figures; its text was not at hand.",
+				"The classes take turns, container by container; what is not taken by one goes to the other.",
+			},
 		},
 		{
 			Name: num.UOPT, Params: num.DefaultSizes(), New: num.Alone(tandem.UOPT),
 			Summary: "the job whose maps put out the most shuffle per second goes first: the yardstick of network use",
 			Paper:   numPaper,
+			About: "Containers for maps go to the job with the most shuffle for a second of mapping, so that at every moment as much as possible is" +
+				" there for the network to carry. No schedule uses the network more; jobs that shuffle little wait for all others.",
+			Changed: []string{"Jobs are whole tasks, and a job whose maps all run leaves the rest to the next."},
 		},
 		{
 			Name: num.Fair, Params: num.DefaultSizes(), New: num.Alone(tandem.Fair),
 			Summary: "all jobs get the same of the map and of the reduce containers, whoever owns them",
 			Paper:   numPaper,
+			About: "The processor sharing that NUM is compared with: the next container goes to the job whose running tasks of the stage hold the least" +
+				" memory. Unlike `fair` it knows neither users nor queues.",
+			Changed: []string{"The fluid model divides capacity without a rest; here it comes in containers, and running ones are not taken back."},
 		},
 	}
 }
