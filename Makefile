@@ -44,7 +44,7 @@ integration: ## the suite against a real Hadoop that it starts itself
 	@.ci/steps integration
 
 .PHONY: experiment
-experiment: ## jobs steered and not, over narrow uplinks of a real cluster: half an hour; HEDDLE_POLICIES=nas,dawn tries others
+experiment: ## jobs steered and not, over narrow uplinks of a real cluster: half an hour; HEDDLE_SCENARIO=chain,pair runs others, HEDDLE_POLICIES=nas,dawn tries others
 	@.ci/steps experiment
 
 .PHONY: ops

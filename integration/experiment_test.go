@@ -4,7 +4,6 @@ package integration
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"os"
 	"slices"
@@ -12,25 +11,26 @@ import (
 	"testing"
 	"time"
 
+	"heddle/core/model"
 	"heddle/integration/hadoop"
 )
 
-// The experiment: what steering is worth. A terasort runs again and again over
-// uplinks that are its bottleneck, in turn as Hadoop places it and as the plans of
-// some policies do, everything else being the same.
+// The experiment: what steering is worth. The jobs of a scenario run again and
+// again over uplinks that are their bottleneck, in turn as Hadoop places them and
+// as the plans of some policies do, everything else being the same.
 
-// Figures of the experiment: relay-facts measured reduces alone with the same.
+// Figures of the experiment.
 const (
-	experimentMbit  = 20
-	experimentFiles = 6
-	experimentBytes = 33_000_000
-	experimentRuns  = 5 // of each arm, unless HEDDLE_RUNS says otherwise
+	experimentMbit = 20
+	experimentRuns = 5 // of each arm, unless HEDDLE_RUNS says otherwise
 )
 
-// policies are those whose plans are tried: ShuffleWatcher's, unless
-// HEDDLE_POLICIES lists others, separated by commas.
-func policies() []string {
-	return strings.FieldsFunc(cmp.Or(os.Getenv("HEDDLE_POLICIES"), "shufflewatcher"), func(r rune) bool { return r == ',' })
+// fromEnv is what an environment variable lists, separated by commas.
+func fromEnv(name string, otherwise ...string) []string {
+	if text := os.Getenv(name); text != "" {
+		return strings.Split(text, ",")
+	}
+	return otherwise
 }
 
 // planning is a policy's section of the configuration, at its defaults; but
@@ -43,38 +43,78 @@ func planning(policy string) string {
 	return "policy: {name: " + policy + params + "}\n"
 }
 
-// arm is one way to run the job, with what was measured.
+// arm is one way to run a scenario, with what was measured.
 type arm struct {
-	policy  string // "" is Hadoop's own placement
-	seconds []float64
-	megabyt []float64 // leaving the racks over the uplinks, decimal MB
+	policy string // "" is Hadoop's own placement
+	runs   []measured
 }
+
+// measured is one run: the seconds of the scenario's columns, then the decimal
+// MB that left the racks over the uplinks.
+type measured []float64
 
 func (a *arm) name() string { return cmp.Or(a.policy, "stock") }
 
-// under runs a job as the arm does: with a heddle of its policy, that is there
-// for this one job, or without.
-func (a *arm) under(t *testing.T, c *hadoop.Cluster, job func(hadoop.Settings)) {
+// arms are those of a scenario, stock first.
+func (s *scenario) arms() []*arm {
+	arms := []*arm{{}}
+	for _, p := range fromEnv("HEDDLE_POLICIES", s.policies...) {
+		arms = append(arms, &arm{policy: p})
+	}
+	return arms
+}
+
+// under runs jobs as the arm does: with a heddle of its policy, that is there
+// for these jobs alone, or without. It returns the plans there were.
+func (a *arm) under(t *testing.T, c *hadoop.Cluster, jobs func(hadoop.Settings)) []*model.Plan {
 	t.Helper()
 	if a.policy == "" {
-		job(nil)
-		return
+		jobs(nil)
+		return nil
 	}
 	config := strings.Split(steering(t, c, "enforce"), "\n")
 	i := slices.IndexFunc(config, func(line string) bool { return strings.HasPrefix(line, "policy: ") })
 	config[i] = planning(a.policy)
 	s := startConfigured(t, c, strings.Join(config, "\n"))
 	defer s.stop()
-	job(throughRelay(c))
+	jobs(throughRelay(c))
 	r := s.relayed(within(t, 10*time.Second))
-	t.Logf("%s: rewritten %v, passed %v", a.name(), r.Counts.Rewritten, r.Counts.Passed)
+	var plans []*model.Plan
+	for _, d := range s.decisions(within(t, time.Minute)) {
+		if d.Plan != nil {
+			plans = append(plans, d.Plan)
+		}
+	}
+	t.Logf("%s: rewritten %v, passed %v, last plans: %s", a.name(), r.Counts.Rewritten, r.Counts.Passed, lastPlans(plans))
+	return plans
 }
 
-// TestExperiment takes about half an hour and runs on its own: make experiment.
+// lastPlans says what was last planned for each stage of each application.
+func lastPlans(plans []*model.Plan) string {
+	var order []string
+	last := map[string]string{}
+	for _, p := range plans {
+		stage := string(p.App[len(p.App)-4:]) + " " + string(p.Stage)
+		if _, known := last[stage]; !known {
+			order = append(order, stage)
+		}
+		last[stage] = string(p.Reason)
+		for _, r := range p.Racks {
+			last[stage] += fmt.Sprintf(" %d on %s", r.Count, r.Rack)
+		}
+	}
+	for i, stage := range order {
+		order[i] += " " + last[stage]
+	}
+	return strings.Join(order, "; ")
+}
+
+// TestExperiment takes half an hour or more and runs on its own: make experiment.
 func TestExperiment(t *testing.T) {
 	if os.Getenv("HEDDLE_EXPERIMENT") == "" {
-		t.Skip("an experiment of half an hour: make experiment")
+		t.Skip("an experiment of half an hour or more: make experiment")
 	}
+	chosen := chosenScenarios(t)
 	hadoop.Need(t)
 	c, err := hadoop.Start(within(t, 5*time.Minute), hadoop.Options{Racks: 3, HostsPerRack: 3, UplinkMbit: experimentMbit, Log: os.Stdout})
 	if err != nil {
@@ -85,83 +125,130 @@ func TestExperiment(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	for _, scenario := range []struct {
-		name    string
-		hosts   []string
-		perHost int
-	}{
-		{"concentrated", c.HostsOf("/rack1"), experimentFiles / 3},
-		{"even", c.Hosts(), 1},
-	} {
-		if only := os.Getenv("HEDDLE_SCENARIO"); only != "" && only != scenario.name {
-			continue
-		}
-		dir := "/" + scenario.name
-		size := int64(experimentFiles * experimentBytes / (len(scenario.hosts) * scenario.perHost))
-		if err := c.TeraInput(within(t, 5*time.Minute), dir, scenario.hosts, scenario.perHost, size); err != nil {
-			t.Fatal(err)
-		}
-		arms := []*arm{{}}
-		for _, p := range policies() {
-			arms = append(arms, &arm{policy: p})
-		}
+	for _, s := range chosen {
+		s.writeInput(t, c)
+		arms := s.arms()
 		for n := range runs(t, experimentRuns) {
 			for _, a := range arms {
-				a.under(t, c, func(with hadoop.Settings) {
-					a.measure(t, c, with, dir, fmt.Sprintf("/out-%s-%s-%d", scenario.name, a.name(), n))
-				})
+				s.check(t, a, a.try(s, &trial{t: t, c: c, dir: fmt.Sprintf("/%s-%s-%d", s.name, a.name(), n)}))
 			}
 		}
-		t.Logf("%s input, %d Mbit/s uplinks:\n%s", scenario.name, experimentMbit, table(arms))
+		t.Logf("%s: %s, %d Mbit/s uplinks:\n%s", s.name, s.about, experimentMbit, table(s.columns, arms))
 	}
 }
 
-// measure runs the job once.
-func (a *arm) measure(t *testing.T, c *hadoop.Cluster, with hadoop.Settings, in, out string) {
+// chosenScenarios are the scenarios that HEDDLE_SCENARIO lists; the two of one
+// job without it.
+func chosenScenarios(t *testing.T) []*scenario {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
-	defer cancel()
-	before, err := c.UplinkBytes()
-	if err != nil {
-		t.Fatal(err)
+	var chosen []*scenario
+	for _, name := range fromEnv("HEDDLE_SCENARIO", "concentrated", "even") {
+		all := allScenarios()
+		i := slices.IndexFunc(all, func(s *scenario) bool { return s.name == name })
+		if i < 0 {
+			t.Fatalf("HEDDLE_SCENARIO: no scenario %q", name)
+		}
+		chosen = append(chosen, all[i])
 	}
-	job, err := c.JobWith(ctx, with, "terasort", "-Dmapreduce.job.reduces=4", "-Dmapreduce.terasort.output.replication=1", in, out)
-	if err != nil {
-		t.Fatalf("%s: %v", a.name(), err)
+	return chosen
+}
+
+// writeInput writes a scenario's input, over uplinks that are wide meanwhile.
+func (s *scenario) writeInput(t *testing.T, c *hadoop.Cluster) {
+	t.Helper()
+	for _, step := range []func() error{
+		func() error { return c.Shape(0) },
+		func() error { return s.input(within(t, 5*time.Minute), c) },
+		func() error { return c.Shape(experimentMbit) },
+	} {
+		if err := step(); err != nil {
+			t.Fatal(err)
+		}
 	}
-	moved, err := c.UplinkBytesSince(before)
-	if err != nil {
-		t.Fatal(err)
+}
+
+// check wants the plans of an arm to have been made for the reason that the
+// scenario is there to try.
+func (s *scenario) check(t *testing.T, a *arm, plans []*model.Plan) {
+	t.Helper()
+	want, tried := s.reasons[a.policy]
+	if tried && !slices.ContainsFunc(plans, func(p *model.Plan) bool { return p.Reason == want }) {
+		t.Errorf("%s under %s: no plan has the reason %s", s.name, a.name(), want)
 	}
-	app, err := c.Ended(ctx, job)
-	if err != nil {
-		t.Fatal(err)
+}
+
+// try runs the scenario once. What is prepared is steered under every arm, so
+// that it is in the same place.
+func (a *arm) try(s *scenario, r *trial) []*model.Plan {
+	r.t.Helper()
+	if a.policy == "" && s.prepare != nil {
+		(&arm{policy: "shufflewatcher"}).under(r.t, r.c, func(with hadoop.Settings) {
+			r.with = with
+			s.prepare(r)
+		})
 	}
-	attempts, err := c.Attempts(ctx, job)
+	return a.under(r.t, r.c, func(with hadoop.Settings) {
+		r.with = with
+		if a.policy != "" && s.prepare != nil {
+			s.prepare(r)
+		}
+		a.measure(s, r)
+	})
+}
+
+// measure runs what is measured of the scenario.
+func (a *arm) measure(s *scenario, r *trial) {
+	r.t.Helper()
+	before, err := r.c.UplinkBytes()
 	if err != nil {
-		t.Fatal(err)
+		r.t.Fatal(err)
+	}
+	one := measured(s.run(r))
+	moved, err := r.c.UplinkBytesSince(before)
+	if err != nil {
+		r.t.Fatal(err)
 	}
 	total := 0.0
-	for _, rack := range c.Racks() {
+	for _, rack := range r.c.Racks() {
 		total += float64(moved[rack].Out) / 1e6
 	}
-	a.seconds, a.megabyt = append(a.seconds, app.Took().Seconds()), append(a.megabyt, total)
-	t.Logf("%-14s %6.1f s %6.1f MB  maps %v, reduces %v", a.name(), app.Took().Seconds(), total,
-		hadoop.AttemptsByRack(attempts, "MAP"), hadoop.AttemptsByRack(attempts, "REDUCE"))
-	if _, err := c.FS(ctx, "-rm", "-r", "-skipTrash", out); err != nil {
-		t.Fatal(err)
+	one = append(one, total)
+	a.runs = append(a.runs, one)
+	r.t.Logf("%s: %s: %.1f", r.dir, strings.Join(append(slices.Clone(s.columns), crossRackMB), ", "), one)
+	if _, err := r.c.FS(within(r.t, time.Minute), "-rm", "-r", "-skipTrash", r.dir); err != nil {
+		r.t.Fatal(err)
 	}
 }
 
+const crossRackMB = "cross-rack MB"
+
 // table prints medians with the spread, and each arm's ratio to the first.
-func table(arms []*arm) string {
+func table(columns []string, arms []*arm) string {
+	columns = append(slices.Clone(columns), crossRackMB)
 	var b strings.Builder
-	b.WriteString("| arm | runs | application seconds: median (least to most) | cross-rack MB: median (least to most) | ratio of seconds | of MB |\n|:--|--:|:--|:--|--:|--:|\n")
+	b.WriteString("| arm | runs |")
+	for _, name := range columns {
+		fmt.Fprintf(&b, " %s: median (least to most) | ratio |", name)
+	}
+	b.WriteString("\n|:--|--:|" + strings.Repeat(":--|--:|", len(columns)) + "\n")
 	for _, a := range arms {
-		fmt.Fprintf(&b, "| %s | %d | %s | %s | %.2f | %.2f |\n", a.name(), len(a.seconds), spread(a.seconds), spread(a.megabyt),
-			median(a.seconds)/median(arms[0].seconds), median(a.megabyt)/median(arms[0].megabyt))
+		fmt.Fprintf(&b, "| %s | %d |", a.name(), len(a.runs))
+		for i := range columns {
+			v := a.column(i)
+			fmt.Fprintf(&b, " %s | %.2f |", spread(v), median(v)/median(arms[0].column(i)))
+		}
+		b.WriteByte('\n')
 	}
 	return b.String()
+}
+
+// column is one column of all runs.
+func (a *arm) column(i int) []float64 {
+	v := make([]float64, 0, len(a.runs))
+	for _, one := range a.runs {
+		v = append(v, one[i])
+	}
+	return v
 }
 
 func spread(v []float64) string {
