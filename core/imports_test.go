@@ -44,6 +44,7 @@ func importRules() []importRule {
 		{"yarnproxy/ipc", model},
 		{"yarnproxy/rm", and(model, "yarnproxy/rest")},
 		{"yarnproxy/mapreduce", and(model, "yarnproxy/rest")},
+		{"yarnproxy/tez", and(model, "yarnproxy/rest")},
 		{"yarnproxy/uplink", and(model, "yarnproxy/rest")},
 		{"yarnproxy/amrm", and(model, "yarnproxy/ipc")},
 		{"yarnproxy/history", model},

@@ -227,7 +227,9 @@ func TestMemoryPerTask(t *testing.T) {
 	before := heap()
 	c := loaded(s)
 	after := heap()
-	t.Logf("state: %.0f bytes a pending task", float64(after-before)/float64(s.pending))
+	if per := float64(after-before) / float64(s.pending); per > 200 {
+		t.Errorf("state: %.0f bytes a pending task", per)
+	}
 	for _, e := range byName() {
 		start := heap()
 		o := newOffering(t, c, e)

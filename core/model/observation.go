@@ -13,6 +13,7 @@ const (
 	SourceRM        Source = "rm"        // ResourceManager REST
 	SourceMapReduce Source = "mapreduce" // MapReduce ApplicationMasters, through the ResourceManager's proxy
 	SourceHistory   Source = "history"   // JobHistory server
+	SourceTez       Source = "tez"       // timeline server, for the graphs of Tez applications
 	SourceHDFS      Source = "hdfs"      // NameNode
 	SourceUplink    Source = "uplink"    // shuffle-jmx or prometheus
 	SourceRelay     Source = "relay"     // the allocate calls that pass heddle's relay
@@ -20,7 +21,7 @@ const (
 
 // Sources lists every source in a fixed order.
 func Sources() []Source {
-	return []Source{SourceRM, SourceMapReduce, SourceHistory, SourceHDFS, SourceUplink, SourceRelay}
+	return []Source{SourceRM, SourceMapReduce, SourceHistory, SourceTez, SourceHDFS, SourceUplink, SourceRelay}
 }
 
 // Observation is one normalised fact on its way into the cluster state. It is

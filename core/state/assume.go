@@ -29,7 +29,7 @@ func (c *Cluster) shift(p model.Placement, sign int) {
 		c.jobs.running.assume(n.number, j, sign)
 	}
 	if p.Locality == model.NodeLocal {
-		s.onHost[n.number] -= int32(sign) // may pass zero and come back: Withdraw is exact
+		s.onHost[n.number] -= int32(sign) //nolint:gosec // 1 or -1. It may pass zero and come back: Withdraw is exact
 	}
 	if p.Locality != model.OffSwitch {
 		s.inRack = grown(s.inRack, rack)

@@ -253,6 +253,7 @@ func (j *Job) applyTasks(f model.TasksFact, nodes *nodeIndex, limit int) (untrac
 			untracked++
 			continue
 		}
+		s.expect(min(s.Total, limit))
 		s.applyTask(t, nodes)
 	}
 	j.relaunch()

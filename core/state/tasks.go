@@ -1,13 +1,15 @@
 package state
 
 import (
+	"slices"
+
 	"heddle/core/model"
 	"heddle/core/shuffle"
 )
 
 // task is what is kept of one task.
 type task struct {
-	state     model.TaskState
+	state     taskState
 	rack      int32 // noRack until known
 	progress  float32
 	input     model.Bytes
@@ -18,6 +20,29 @@ type task struct {
 }
 
 const noRack int32 = -1
+
+// taskState is a model.TaskState in a byte: there are millions of tasks.
+type taskState uint8
+
+const (
+	otherState taskState = iota
+	pending
+	running
+	succeeded
+)
+
+func stateOf(s model.TaskState) taskState {
+	switch s {
+	case model.TaskPending:
+		return pending
+	case model.TaskRunning:
+		return running
+	case model.TaskSucceeded:
+		return succeeded
+	case model.TaskFailed:
+	}
+	return otherState
+}
 
 // rackTally counts completed tasks and what is known of their bytes, by rack.
 type rackTally struct {
@@ -52,6 +77,13 @@ func (t *rackTally) addOn(host hostNumber, output model.Bytes) {
 	}
 }
 
+// expect makes room for so many tasks.
+func (s *Stage) expect(tasks int) {
+	if tasks > cap(s.tasks) {
+		s.tasks = slices.Grow(s.tasks, tasks-len(s.tasks))
+	}
+}
+
 // applyTask replaces what is known of one task.
 func (s *Stage) applyTask(t *model.Task, nodes *nodeIndex) {
 	for len(s.tasks) <= t.Index {
@@ -60,7 +92,7 @@ func (s *Stage) applyTask(t *model.Task, nodes *nodeIndex) {
 	old := &s.tasks[t.Index]
 	s.count(old, -1, nodes)
 	next := task{
-		state: t.State, rack: old.rack, progress: float32(t.Progress),
+		state: stateOf(t.State), rack: old.rack, progress: float32(t.Progress),
 		input: known(t.Input, old.input), output: known(t.Output, old.output), shuffled: known(t.Shuffled, old.shuffled),
 		host: old.host, preferred: old.preferred,
 	}
@@ -97,14 +129,14 @@ func (s *Stage) followTasks() {
 // count adds or takes away a task's part in the stage's indexes.
 func (s *Stage) count(t *task, sign int, nodes *nodeIndex) {
 	switch {
-	case t.state == model.TaskSucceeded && t.rack != noRack:
+	case t.state == succeeded && t.rack != noRack:
 		s.done.add(int(t.rack), sign, t.input, t.output)
 		s.done.addOn(t.host, model.Bytes(sign)*max(t.output, 0))
-	case t.state == model.TaskRunning && t.rack != noRack:
+	case t.state == running && t.rack != noRack:
 		s.runOn = grown(s.runOn, int(t.rack))
 		s.runOn[t.rack] += sign
 		s.hosts.change(t.host, hostRun{tasks: sign})
-	case t.state == model.TaskPending && len(t.preferred) > 0:
+	case t.state == pending && len(t.preferred) > 0:
 		s.countDemand(t, sign, nodes)
 	}
 }

@@ -133,7 +133,7 @@ func fetchedBy(j *Job) []float64 {
 		}
 		r := int(t.rack)
 		out, weight = grown(out, r), grown(weight, r)
-		if t.shuffled >= 0 && t.state == model.TaskSucceeded {
+		if t.shuffled >= 0 && t.state == succeeded {
 			out[r] += float64(t.shuffled)
 			reported += float64(t.shuffled)
 			continue

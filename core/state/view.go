@@ -89,7 +89,7 @@ func (v View) Locality(s *Stage, n *Node) (model.Locality, bool) { return s.loca
 // TaskLocality returns the locality level one task of the stage would have on a
 // node; false unless the task is pending and its preferred hosts are known.
 func (v View) TaskLocality(s *Stage, index int, n *Node) (model.Locality, bool) {
-	if index < 0 || index >= len(s.tasks) || s.tasks[index].state != model.TaskPending {
+	if index < 0 || index >= len(s.tasks) || s.tasks[index].state != pending {
 		return model.OffSwitch, false
 	}
 	level := model.OffSwitch
