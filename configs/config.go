@@ -33,6 +33,8 @@ type Config struct {
 	ResourceManager ResourceManagerConfig `yaml:"resource_manager"`
 	// How MapReduce ApplicationMasters and the JobHistory server are read.
 	MapReduce MapReduceConfig `yaml:"mapreduce"`
+	// How the graphs of stages of Tez applications are read.
+	Tez TezConfig `yaml:"tez"`
 	// How the NameNode is read for block locations.
 	HDFS HDFSConfig `yaml:"hdfs"`
 	// The capacity of the rack uplinks and where their load is read from.

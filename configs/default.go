@@ -21,6 +21,7 @@ func Default() Config {
 		Mode:            ModeObserve,
 		ResourceManager: defaultResourceManager(),
 		MapReduce:       defaultMapReduce(),
+		Tez:             defaultTez(),
 		HDFS:            defaultHDFS(),
 		Uplinks:         defaultUplinks(),
 		Topology:        TopologyConfig{Use: TopologyVerify},
@@ -73,6 +74,15 @@ func defaultMapReduce() MapReduceConfig {
 		RequestsPerSecond: 20,
 		BytesPerSecond:    Rate(8 * mib),
 		GiveUpAfter:       Duration(5 * time.Minute),
+	}
+}
+
+func defaultTez() TezConfig {
+	return TezConfig{
+		PollInterval:      Duration(5 * time.Second),
+		Timeout:           Duration(10 * time.Second),
+		RequestsPerSecond: 10,
+		BytesPerSecond:    Rate(4 * mib),
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/url"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -19,6 +20,7 @@ const (
 	portNN, portNNHTTPS, portNNRPC  = 9870, 9871, 8020
 	portJHS, portJHSHTTPS           = 19888, 19890
 	portDN, portDNHTTPS             = 9864, 9865
+	portTimeline, portTimelineHTTPS = 8188, 8190
 	httpsOnly                       = "HTTPS_ONLY"
 	tableMapping                    = "TableMapping"
 	policyYARN, policyDFS, policyMR = "yarn.http.policy", "dfs.http.policy", "mapreduce.jobhistory.http.policy"
@@ -51,6 +53,8 @@ func (h *Hadoop) discover(path string, c *Config) (finding, bool, error) {
 			"mapreduce.jobhistory.webapp.address", portJHS,
 			"mapreduce.jobhistory.webapp.https.address", portJHSHTTPS,
 		}, "mapreduce.jobhistory.address")
+	case "tez.timeline_server":
+		return h.timelineServer()
 	case "hdfs.name_nodes":
 		n := nameNodes{h, c.HDFS.Nameservice}
 		return n.each(n.web)
@@ -194,6 +198,35 @@ func splitAddress(text string, defaultPort int) (host, port string, err error) {
 }
 
 func wildcard(host string) bool { return host == "0.0.0.0" || host == "::" }
+
+// timelineServer returns the base URL of the timeline server of version 1, where
+// one is switched on. Heddle works without: what keeps it from being found is noted.
+func (h *Hadoop) timelineServer() (finding, bool, error) {
+	f, ok, err := h.timelineService()
+	if problem, isProblem := errors.AsType[*Problem](err); isProblem {
+		h.notices = append(h.notices, fmt.Sprintf("%v; graphs of Tez applications are not read, unless tez.timeline_server is given", problem))
+		return finding{}, false, nil
+	}
+	return f, ok, err
+}
+
+func (h *Hadoop) timelineService() (finding, bool, error) {
+	enabled, _, err := h.Lookup("yarn.timeline-service.enabled")
+	if err != nil || !strings.EqualFold(enabled.Value, "true") {
+		return finding{}, false, err
+	}
+	versions, ok, err := h.Lookup("yarn.timeline-service.versions") // several at once, in place of version
+	if !ok && err == nil {
+		versions, ok, err = h.Lookup("yarn.timeline-service.version")
+	}
+	if err != nil || ok && !slices.ContainsFunc(splitList(versions.Value), func(v string) bool { return strings.HasPrefix(v, "1") }) {
+		return finding{}, false, err
+	}
+	return h.webService(policyYARN, webKeys{
+		"yarn.timeline-service.webapp.address", portTimeline,
+		"yarn.timeline-service.webapp.https.address", portTimelineHTTPS,
+	}, "yarn.timeline-service.hostname", "yarn.timeline-service.address")
+}
 
 // topologyTable returns Hadoop's own table of racks where TableMapping is
 // configured and the file is here; it often is on the ResourceManager only.

@@ -22,6 +22,7 @@ func TestDiscovery(t *testing.T) {
 		{dir: "single", want: map[string]string{
 			"resource_manager.urls":    "http://master.example.com:8088",
 			"mapreduce.history_server": "http://master.example.com:19888",
+			"tez.timeline_server":      "http://ats.example.com:8199",
 			"hdfs.name_nodes":          "http://master.example.com:9870",
 			"hdfs.rpc_addresses":       "master.example.com:9000",
 			"security.authentication":  "simple",
@@ -29,6 +30,7 @@ func TestDiscovery(t *testing.T) {
 		{dir: "ha", text: "uplinks: {source: shuffle-jmx}", want: map[string]string{
 			"resource_manager.urls":                  "http://rm1.example.com:8188, http://rm2.example.com:8088",
 			"mapreduce.history_server":               "http://jhs.example.com:19999",
+			"tez.timeline_server":                    "",
 			"hdfs.name_nodes":                        "http://nn1.example.com:50070, http://nn2.example.com:9870",
 			"hdfs.rpc_addresses":                     "nn1.example.com:8020, nn2.example.com:8020",
 			"uplinks.shuffle_jmx.datanode_http_port": "1022",
@@ -37,6 +39,7 @@ func TestDiscovery(t *testing.T) {
 		{dir: "https", text: "security: {ccache: /run/heddle/krb5cc}\nuplinks: {source: shuffle-jmx}", want: map[string]string{
 			"resource_manager.urls":                  "https://rm.example.com:8090",
 			"mapreduce.history_server":               "https://jhs.example.com:19890",
+			"tez.timeline_server":                    "https://ats.example.com:8190",
 			"hdfs.name_nodes":                        "https://nn.example.com:9871",
 			"hdfs.rpc_addresses":                     "nn.example.com:8020",
 			"hdfs.service_principal":                 "nn/_HOST@EXAMPLE.COM",
@@ -72,12 +75,14 @@ func TestDiscovery(t *testing.T) {
 		{dir: "final", want: map[string]string{
 			"hdfs.rpc_addresses":    "nn.example.com:8020",
 			"resource_manager.urls": "http://first.example.com:8088",
+			"tez.timeline_server":   "",
 		}},
 		{dir: "wildcard", text: "mapreduce: {enabled: false}", want: map[string]string{
 			"resource_manager.urls":    "http://rm.example.com:8089",
 			"hdfs.name_nodes":          "http://nn.example.com:50070",
 			"hdfs.rpc_addresses":       "nn.example.com:8020",
 			"mapreduce.history_server": "",
+			"tez.timeline_server":      "",
 		}},
 		{dir: "deprecated", want: map[string]string{
 			"hdfs.name_nodes":    "http://old.example.com:50070",
@@ -172,6 +177,21 @@ func TestReadHadoop(t *testing.T) {
 	}
 	if p, ok, err := h.Lookup("from.fallback"); !ok || err != nil || p.Value != "yes" {
 		t.Errorf("the fallback of an include gave %v, %v, %v", p, ok, err)
+	}
+}
+
+// TestTimelineServerNotFound: a timeline server whose host is not told keeps
+// nothing from starting; a note says what to give.
+func TestTimelineServerNotFound(t *testing.T) {
+	t.Parallel()
+	l := load(t, configs.Options{File: write(t, "mapreduce: {enabled: false}"), HadoopConfDir: "testdata/hadoop/wildcard"})
+	notes := strings.Join(l.Notices, "\n")
+	if l.Config.Tez.TimelineServer != "" || !strings.Contains(notes, "0.0.0.0:8188, an address to listen on") || !strings.Contains(notes, "tez.timeline_server is given") {
+		t.Errorf("tez.timeline_server is %q, notes:\n%s", l.Config.Tez.TimelineServer, notes)
+	}
+	l = load(t, configs.Options{File: write(t, "tez: {timeline_server: \"\"}"), HadoopConfDir: "testdata/hadoop/single"})
+	if l.Config.Tez.TimelineServer != "" {
+		t.Errorf("switched off, it is %q", l.Config.Tez.TimelineServer)
 	}
 }
 

@@ -371,6 +371,7 @@ func discoverable() []string {
 		"resource_manager.urls",
 		"relay.listeners",
 		"mapreduce.history_server",
+		"tez.timeline_server",
 		"hdfs.name_nodes",
 		"hdfs.rpc_addresses",
 		"hdfs.service_principal",

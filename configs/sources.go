@@ -48,6 +48,24 @@ type MapReduceConfig struct {
 	GiveUpAfter Duration `yaml:"give_up_after"`
 }
 
+// TezConfig is how the timeline server is read for the graphs of Tez
+// applications.
+type TezConfig struct {
+	// The base URL of YARN's timeline server (version 1 or 1.5), such as `http://ats:8188`;
+	// empty reads no graphs, and a policy that plans by stages has none of Tez applications.
+	// From Hadoop: yarn.timeline-service.webapp.address or .https.address by yarn.http.policy,
+	// where yarn.timeline-service.enabled is true and its version is below 2.
+	TimelineServer string `yaml:"timeline_server"`
+	// The time from one poll of the running applications to the next; at least 100ms.
+	PollInterval Duration `yaml:"poll_interval"`
+	// The longest one request may take.
+	Timeout Duration `yaml:"timeout"`
+	// The most requests per second to the timeline server; each running application takes two a poll.
+	RequestsPerSecond float64 `yaml:"requests_per_second"`
+	// The most bytes per second received from it, on average.
+	BytesPerSecond Rate `yaml:"bytes_per_second"`
+}
+
 // Walk is the protocol block locations are read with.
 type Walk string
 

@@ -19,6 +19,7 @@ func (c *Config) Validate(known func(name string, params []byte) error) error {
 	v.mode(c.Mode)
 	v.resourceManager(&c.ResourceManager)
 	v.mapReduce(&c.MapReduce)
+	v.tez(&c.Tez)
 	v.hdfs(&c.HDFS, c.Security.Authentication)
 	v.uplinks(&c.Uplinks)
 	v.topology(c)
@@ -68,6 +69,15 @@ func (v *validator) mapReduce(c *MapReduceConfig) {
 	if c.GiveUpAfter < c.PollInterval {
 		v.add(path+".give_up_after", fmt.Sprintf("%s is shorter than poll_interval %s: a job would be given up before it is tried twice", c.GiveUpAfter, c.PollInterval), path+".poll_interval")
 	}
+}
+
+func (v *validator) tez(c *TezConfig) {
+	const path = "tez"
+	if c.TimelineServer != "" {
+		baseURL(v, path+".timeline_server", c.TimelineServer)
+	}
+	within(v, path+".poll_interval", c.PollInterval, hundredMs, hour)
+	budget(v, path, c.RequestsPerSecond, c.BytesPerSecond, c.Timeout)
 }
 
 func (v *validator) hdfs(c *HDFSConfig, auth Authentication) {

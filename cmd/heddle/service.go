@@ -95,7 +95,7 @@ func newService(o serviceOptions) (*service, error) {
 
 // queues are the names of the bounded queues, for their metric.
 func queues() []string {
-	return []string{"observations", "recorder", "mapreduce_jobs", "mapreduce_tasks", "mapreduce_history"}
+	return []string{"observations", "recorder", "mapreduce_jobs", "mapreduce_tasks", "mapreduce_history", "tez_apps", "tez_vertices"}
 }
 
 // measure builds the metrics of the service on a registry of its own.

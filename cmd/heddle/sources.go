@@ -17,6 +17,7 @@ import (
 	"heddle/yarnproxy/mapreduce"
 	"heddle/yarnproxy/rest"
 	"heddle/yarnproxy/rm"
+	"heddle/yarnproxy/tez"
 	"heddle/yarnproxy/uplink"
 )
 
@@ -64,7 +65,7 @@ func buildSources(w wiring) (*sources, error) {
 		return nil, err
 	}
 	for _, add := range []func(*sources) error{
-		func(s *sources) error { return w.mapReduce(s, base) }, w.hdfs, w.uplink,
+		func(s *sources) error { return w.mapReduce(s, base) }, w.tez, w.hdfs, w.uplink,
 	} {
 		if err := add(out); err != nil {
 			return nil, err
@@ -141,6 +142,25 @@ func (w *wiring) mapReduce(out *sources, base func() string) error {
 		}
 		return poller.Run(ctx, to)
 	}})
+	return nil
+}
+
+func (w *wiring) tez(out *sources) error {
+	c := &w.cfg.Tez
+	if c.TimelineServer == "" {
+		return nil
+	}
+	poller, err := tez.New(tez.Config{
+		Client: rest.New(rest.Options{
+			Timeout: c.Timeout.Std(), MaxBytes: int64(w.cfg.ResourceManager.MaxAnswer), User: w.cfg.ResourceManager.User, Auth: w.auth, Now: w.now,
+			Budget: rest.NewBudget(c.RequestsPerSecond, model.Bytes(c.BytesPerSecond)), Allowed: rest.AllowBases([]string{c.TimelineServer}),
+		}),
+		Base: c.TimelineServer, Live: w.liveApps, Interval: c.PollInterval.Std(), Full: w.full, Now: w.now, Logger: w.log,
+	})
+	if err != nil {
+		return err
+	}
+	out.list = append(out.list, source{[]model.Source{model.SourceTez}, poller.Run})
 	return nil
 }
 

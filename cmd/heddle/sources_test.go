@@ -5,8 +5,13 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
 
 	"heddle/configs"
+	"heddle/core/model"
+	"heddle/core/state"
 )
 
 // TestAuthorities: paths that name this cluster are looked up here, however
@@ -35,5 +40,23 @@ func TestAuthorities(t *testing.T) {
 	c.Nameservice = "second"
 	if names := authorities(c, hadoop); slices.Contains(names, "mycluster") || !slices.Contains(names, "second") {
 		t.Errorf("with a nameservice chosen: %v", names)
+	}
+}
+
+// TestTezSource: the timeline server is a source where one is configured, and none otherwise.
+func TestTezSource(t *testing.T) {
+	t.Parallel()
+	for _, server := range []string{"", "http://ats:8188"} {
+		cfg := configs.Default()
+		cfg.ResourceManager.URLs = []string{"http://rm:8088"}
+		cfg.HDFS.Enabled = false
+		cfg.Tez.TimelineServer = server
+		s, err := buildSources(wiring{cfg: &cfg, snapshot: func() *state.Snapshot { return nil }, log: hclog.NewNullLogger(), now: time.Now})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := slices.Contains(s.names(), model.SourceTez); got != (server != "") {
+			t.Errorf("with the timeline server %q the sources are %v", server, s.names())
+		}
 	}
 }

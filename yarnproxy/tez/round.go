@@ -1,0 +1,222 @@
+package tez
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"reflect"
+	"slices"
+	"strconv"
+
+	"heddle/core/model"
+	"heddle/yarnproxy/rest"
+)
+
+// root is where the timeline server's REST begins (TimelineWebServices, ATSConstants).
+const root = "/ws/v1/timeline"
+
+// newestDAGs is how many DAGs of an application are listed. The newest come
+// first, by the time of their first event; that several have the same is the
+// reason to ask for more than one.
+const newestDAGs = 5
+
+// outcome is how a round went.
+type outcome struct {
+	answered int
+	budget   bool  // something was left for the next round
+	down     bool  // the server does not answer: no use in asking on
+	err      error // the first
+}
+
+// round asks once for every application, as far as the budget goes, those first
+// that were left out longest.
+func (p *Poller) round(ctx context.Context, out chan<- model.Observation) {
+	start, before := p.cfg.Now(), p.cfg.Client.Usage()
+	p.rounds++
+	p.follow()
+	apps := make([]*app, 0, len(p.apps))
+	for _, a := range p.apps { // order-free: sorted below
+		apps = append(apps, a)
+	}
+	slices.SortFunc(apps, func(a, b *app) int { return cmp.Or(cmp.Compare(a.asked, b.asked), cmp.Compare(a.id, b.id)) })
+	limited := rest.AdmitWithin(ctx, p.cfg.Interval)
+	o := &outcome{}
+	if len(apps) == 0 {
+		p.settle(o, nil, p.get(limited, root, func([]byte) error { return nil })) // a sign of life
+	}
+	for _, a := range apps {
+		if o.budget || o.down || ctx.Err() != nil {
+			break
+		}
+		fact, err := p.read(limited, a)
+		p.settle(o, a, err)
+		if err == nil && fact != nil && (a.sent == nil && len(fact.Stages) > 0 || a.sent != nil && !reflect.DeepEqual(fact, a.sent)) {
+			p.emit(ctx, out, *fact)
+			a.sent = fact
+		}
+	}
+	if ctx.Err() != nil {
+		return // a poll that was broken off says nothing about the source
+	}
+	used := p.cfg.Client.Usage()
+	fact := model.PollFact{
+		DurationMS: p.cfg.Now().Sub(start).Milliseconds(),
+		Requests:   used.Requests - before.Requests,
+		Bytes:      used.Bytes - before.Bytes,
+	}
+	fact.Result, fact.Error = o.result()
+	p.log(fact)
+	p.emit(ctx, out, fact)
+}
+
+func (p *Poller) emit(ctx context.Context, out chan<- model.Observation, fact model.Fact) {
+	select {
+	case out <- model.Observation{Source: model.SourceTez, At: model.Time(p.cfg.Now().UnixMilli()), Fact: fact}:
+	case <-ctx.Done():
+	}
+}
+
+// settle decides what an answer for an application, or a sign of life without
+// one, means for the round.
+func (p *Poller) settle(o *outcome, a *app, err error) {
+	if errors.Is(err, rest.ErrBudget) {
+		o.budget = true // not asked: it is among the first of the next round
+		return
+	}
+	if a != nil {
+		a.asked = p.rounds
+		if err != nil && !a.failed {
+			p.cfg.Logger.Debug("graph of a Tez application cannot be read, trying on", "app_id", a.id, "error", err)
+		}
+		a.failed = err != nil
+	}
+	if err == nil {
+		o.answered++
+		return
+	}
+	o.err = cmp.Or(o.err, err)
+	var invalid *rest.InvalidError
+	var status *rest.StatusError
+	o.down = !errors.As(err, &invalid) && !errors.As(err, &status)
+}
+
+// result sums a round up. A server that answered for some applications is a
+// server that answers; the others are in the error's text.
+func (o *outcome) result() (result model.PollResult, text string) {
+	if o.err != nil {
+		text = o.err.Error()
+	}
+	switch {
+	case o.err != nil && (o.answered == 0 || o.down):
+		return rest.FromError(o.err), text
+	case o.budget:
+		return model.PollBudget, text
+	}
+	return model.PollOK, text
+}
+
+// log says once when the source starts to fail and once when it works again.
+func (p *Poller) log(fact model.PollFact) {
+	failed := fact.Result != model.PollOK && fact.Result != model.PollBudget
+	switch {
+	case failed && !p.failed:
+		p.cfg.Logger.Warn("timeline server cannot be read, trying on; Tez applications have no newer graph", "result", fact.Result, "error", fact.Error)
+	case !failed && p.failed:
+		p.cfg.Logger.Info("timeline server is read again")
+	default:
+		p.cfg.Logger.Debug("poll", "source", model.SourceTez, "result", fact.Result, "requests", fact.Requests, "bytes", fact.Bytes, "error", fact.Error)
+	}
+	p.failed = failed
+}
+
+// read reads the graph of an application's current DAG: one without stages
+// where it has none, nil where the timeline server does not know enough yet.
+func (p *Poller) read(ctx context.Context, a *app) (*model.GraphFact, error) {
+	none := &model.GraphFact{App: a.id}
+	var dags []dag
+	err := p.get(ctx, list("TEZ_DAG_ID", "applicationId", string(a.id), newestDAGs), func(body []byte) (err error) {
+		dags, err = decodeDAGs(body, a.id)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	d, runs := current(dags)
+	if !runs {
+		return none, nil
+	}
+	if d.id != a.dag {
+		a.dag, a.plan, a.wide = d.id, nil, false
+	}
+	if err := p.readPlan(ctx, a, d); err != nil {
+		return nil, err
+	}
+	if a.plan == nil || a.wide {
+		return none, nil
+	}
+	var vertices map[string]vertex
+	err = p.get(ctx, list("TEZ_VERTEX_ID", "TEZ_DAG_ID", a.dag, p.cfg.MaxVertices), func(body []byte) (err error) {
+		vertices, err = decodeVertices(body, a.dag)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	fact := a.plan.graph(a.id, vertices)
+	return &fact, nil
+}
+
+// readPlan reads the plan of the current DAG, once.
+func (p *Poller) readPlan(ctx context.Context, a *app, d dag) error {
+	if a.plan != nil {
+		return nil
+	}
+	a.plan = d.plan // Tez up to 0.8 keeps it with the DAG
+	if a.plan == nil {
+		err := p.get(ctx, root+"/TEZ_DAG_EXTRA_INFO/"+url.PathEscape(d.id)+"?fields=otherinfo", func(body []byte) (err error) {
+			a.plan, err = decodePlan(body, d.id)
+			return err
+		})
+		var status *rest.StatusError
+		switch {
+		case errors.As(err, &status) && status.Status == http.StatusNotFound:
+			return nil // it is on its way
+		case err != nil:
+			return err
+		}
+	}
+	if a.plan != nil && len(a.plan.vertices) > p.cfg.MaxVertices {
+		a.wide = true
+		p.cfg.Full(FullVertices)
+		p.cfg.Logger.Warn("DAG has more vertices than are read: it has no graph", "app_id", a.id, "dag", d.id,
+			"vertices", len(a.plan.vertices), "limit", p.cfg.MaxVertices)
+	}
+	return nil
+}
+
+// get fetches a path and decodes the answer. A decoder's error becomes an InvalidError.
+func (p *Poller) get(ctx context.Context, path string, decode func([]byte) error) error {
+	return p.server.Get(ctx, path, "application/json", func(base string, body []byte) error {
+		if err := decode(body); err != nil {
+			return &rest.InvalidError{URL: base + path, Err: err}
+		}
+		return nil
+	})
+}
+
+// list is the path of the newest entities of a type that have a primary filter.
+func list(entity, filter, value string, limit int) string {
+	return fmt.Sprintf("%s/%s?primaryFilter=%s:%s&fields=otherinfo&limit=%s", root, entity, filter, url.QueryEscape(value), strconv.Itoa(limit))
+}
+
+// current returns the DAG that runs: the newest, unless it has ended.
+func current(dags []dag) (dag, bool) {
+	if len(dags) == 0 {
+		return dag{}, false
+	}
+	d := slices.MaxFunc(dags, func(a, b dag) int { return cmp.Compare(a.number, b.number) })
+	return d, !d.ended
+}

@@ -1,0 +1,147 @@
+// Package tez reads the graphs of stages of running Tez applications from the
+// YARN timeline server (version 1 or 1.5) and turns them into observations.
+//
+// Tez's ApplicationMaster tells over REST how far each vertex is, but not which
+// vertex reads which (tez-dag AMWebController). The history that Tez writes to
+// the timeline server tells both: the DAG's plan with its edges, and of each
+// vertex how many tasks it has and, once it has ended, its counters
+// (HistoryEventTimelineConversion, DAGUtils). Until a vertex has ended none of
+// its tasks counts as completed and its sizes are unknown.
+//
+// An application runs one DAG at a time; its graph is that of the newest DAG, and
+// none while that has ended. Applications that write no such history have no
+// graph. Spark's REST API names no parents of a stage, so Spark applications
+// have none either.
+package tez
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"heddle/core/model"
+	"heddle/yarnproxy/rest"
+)
+
+// Names of the limits a Poller can meet, as Config.Full gets them.
+const (
+	FullApps     = "tez_apps"     // a running application is not followed
+	FullVertices = "tez_vertices" // a DAG has more vertices than are read, and no graph
+)
+
+// applicationType is the type Tez registers its applications with.
+const applicationType = "TEZ"
+
+// Config says what a Poller reads and how much of it. A zero number means its
+// default.
+type Config struct {
+	Client *rest.Client       // to the timeline server, with the budget of this source
+	Base   string             // base URL of the timeline server, such as http://ats:8188
+	Live   func() []model.App // the applications the ResourceManager lists now
+
+	Interval    time.Duration // between rounds, and how long a round may begin requests; default 5 s
+	MaxApps     int           // running applications followed; default 2,000
+	MaxVertices int           // of one DAG; default 1,000
+
+	Full   func(limit string) // called each time a limit turns something away; may be nil
+	Now    func() time.Time   // the clock
+	Logger hclog.Logger       // default: none
+}
+
+// Poller reads the graphs of Tez applications. Make one with New.
+type Poller struct {
+	cfg    Config
+	server *rest.Group // of one: for its back-off
+	apps   map[model.AppID]*app
+	full   bool // more applications run than are followed, for the log
+	rounds int
+	failed bool // the last poll, for the log
+}
+
+// app is a running application that is followed.
+type app struct {
+	id     model.AppID
+	asked  int // round in which it was asked last
+	listed int // round in which it was listed last
+	dag    string
+	plan   *plan            // of dag, nil until the timeline server has it
+	sent   *model.GraphFact // nil before the first
+	failed bool             // its last answer could not be used, for the log
+	wide   bool             // dag has more vertices than are read
+}
+
+// New checks a configuration and builds a poller of it.
+func New(cfg Config) (*Poller, error) {
+	if cfg.Client == nil || cfg.Live == nil || cfg.Now == nil {
+		return nil, errors.New("tez poller: client, live applications and clock must be set")
+	}
+	server, err := rest.NewGroup(cfg.Client, []string{cfg.Base})
+	if err != nil {
+		return nil, fmt.Errorf("tez poller: timeline server: %w", err)
+	}
+	cfg.Interval = cmp.Or(max(cfg.Interval, 0), 5*time.Second)
+	cfg.MaxApps = cmp.Or(max(cfg.MaxApps, 0), 2000)
+	cfg.MaxVertices = cmp.Or(max(cfg.MaxVertices, 0), 1000)
+	if cfg.Full == nil {
+		cfg.Full = func(string) {}
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = hclog.NewNullLogger()
+	}
+	return &Poller{cfg: cfg, server: server, apps: map[model.AppID]*app{}}, nil
+}
+
+// Run polls until ctx ends, and returns why it ended. Observations go to out;
+// while nobody takes them, no request is sent.
+func (p *Poller) Run(ctx context.Context, out chan<- model.Observation) error {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-timer.C:
+		}
+		start := p.cfg.Now()
+		p.round(ctx, out)
+		timer.Reset(min(max(p.cfg.Interval-p.cfg.Now().Sub(start), 0), p.cfg.Interval))
+	}
+}
+
+// follow brings the applications followed in line with those that run now.
+func (p *Poller) follow() {
+	turned := 0
+	for _, listed := range p.cfg.Live() {
+		if !strings.EqualFold(listed.Type, applicationType) || listed.State != model.AppRunning {
+			continue
+		}
+		a := p.apps[listed.ID]
+		switch {
+		case a != nil:
+		case len(p.apps) >= p.cfg.MaxApps:
+			turned++
+			continue
+		default:
+			a = &app{id: listed.ID}
+			p.apps[listed.ID] = a
+		}
+		a.listed = p.rounds
+	}
+	for id, a := range p.apps { // order-free
+		if a.listed != p.rounds {
+			delete(p.apps, id)
+		}
+	}
+	if turned > 0 {
+		p.cfg.Full(FullApps)
+		if !p.full {
+			p.cfg.Logger.Warn("more Tez applications run than are followed", "followed", p.cfg.MaxApps, "left_out", turned)
+		}
+	}
+	p.full = turned > 0
+}
