@@ -114,7 +114,12 @@ func (s site) yarn() properties {
 		"yarn.nodemanager.localizer.fetch.thread-count":                                 "2",
 		"yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage": "99.9",
 		"yarn.application.classpath":                                                    s.jars + "/*",
-		"yarn.resourcemanager.scheduler.class":                                          "org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CapacityScheduler",
+		// Where a timeline server is, if one runs. yarn.timeline-service.enabled is left to jobs that write to it.
+		"yarn.timeline-service.hostname":                            Master,
+		"yarn.timeline-service.leveldb-timeline-store.path":         s.data("timeline"),
+		"yarn.timeline-service.leveldb-state-store.path":            s.data("timeline-state"),
+		"yarn.timeline-service.generic-application-history.enabled": "false",
+		"yarn.resourcemanager.scheduler.class":                      "org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CapacityScheduler",
 	}
 	if s.scheduler == Fair {
 		p["yarn.resourcemanager.scheduler.class"] = "org.apache.hadoop.yarn.server.resourcemanager.scheduler.fair.FairScheduler"

@@ -27,7 +27,8 @@ const (
 	ResourceManager Kind = "resourcemanager"
 	NodeManager     Kind = "nodemanager"
 	HistoryServer   Kind = "historyserver"
-	ZooKeeper       Kind = "zookeeper" // of a cluster with two ResourceManagers
+	TimelineServer  Kind = "timelineserver" // of version 1, only after [StartTimeline]
+	ZooKeeper       Kind = "zookeeper"      // of a cluster with two ResourceManagers
 )
 
 // stopLimit is how long a daemon may take to end when asked to.
@@ -46,6 +47,8 @@ func (k Kind) program() (class string, heap int) {
 		return "org.apache.hadoop.yarn.server.nodemanager.NodeManager", 160
 	case HistoryServer:
 		return "org.apache.hadoop.mapreduce.v2.hs.JobHistoryServer", 256
+	case TimelineServer:
+		return "org.apache.hadoop.yarn.server.applicationhistoryservice.ApplicationHistoryServer", 256
 	case ZooKeeper:
 		return "org.apache.zookeeper.server.quorum.QuorumPeerMain", 64
 	}

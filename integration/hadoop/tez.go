@@ -19,12 +19,16 @@ func (j *Jobs) TezJob(ctx context.Context, with Settings, example string, args .
 	if err != nil {
 		return "", fmt.Errorf("run %s on Tez: %w", example, err)
 	}
+	classPath := jars + "/*:" + j.processes.jars + "/*"
+	if history := tezHistoryJar(); history != "" {
+		classPath = history + ":" + classPath
+	}
 	options := "-Xmx256m --add-opens=java.base/java.lang=ALL-UNNAMED " + jvmFlags
 	all := with.over(Settings{
 		// Every host has the jars, so none are uploaded.
 		"tez.ignore.lib.uris":                         "true",
 		"tez.use.cluster.hadoop-libs":                 "true",
-		"tez.cluster.additional.classpath.prefix":     jars + "/*:" + j.processes.jars + "/*",
+		"tez.cluster.additional.classpath.prefix":     classPath,
 		"tez.staging-dir":                             "/tmp/tez-staging",
 		"tez.am.resource.memory.mb":                   "512",
 		"tez.am.launch.cmd-opts":                      options,
