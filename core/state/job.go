@@ -253,7 +253,9 @@ func (j *Job) applyTasks(f model.TasksFact, nodes *nodeIndex, limit int) (untrac
 			untracked++
 			continue
 		}
-		s.expect(min(s.Total, limit))
+		if more := min(s.Total, limit) - len(s.tasks); more > 0 {
+			s.tasks = slices.Grow(s.tasks, more) // as many as will come, and no more
+		}
 		s.applyTask(t, nodes)
 	}
 	j.relaunch()

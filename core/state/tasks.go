@@ -1,8 +1,6 @@
 package state
 
 import (
-	"slices"
-
 	"heddle/core/model"
 	"heddle/core/shuffle"
 )
@@ -74,13 +72,6 @@ func (t *rackTally) addOn(host hostNumber, output model.Bytes) {
 	}
 	if t.onHost[host] += output; t.onHost[host] <= 0 {
 		delete(t.onHost, host)
-	}
-}
-
-// expect makes room for so many tasks.
-func (s *Stage) expect(tasks int) {
-	if tasks > cap(s.tasks) {
-		s.tasks = slices.Grow(s.tasks, tasks-len(s.tasks))
 	}
 }
 
