@@ -396,8 +396,9 @@ func TestPlacementsBecomeFacts(t *testing.T) {
 		}
 		v := r.cluster.View()
 		rack := func(id model.RackID) int { return v.RackOf(id).Index }
+		w11 := v.Nodes()[slices.IndexFunc(v.Nodes(), func(n *state.Node) bool { return n.Host == "w11.example.com" })]
 		have := job{
-			j.Map.Pending, j.Map.Total, j.Map.Completed, j.Map.PendingOn("w11.example.com"), j.Map.PendingIn(rack("/dc1/rack1")), j.Map.PendingIn(rack("/dc1/rack2")), j.Reduce.Pending,
+			j.Map.Pending, j.Map.Total, j.Map.Completed, j.Map.PendingOn(w11), j.Map.PendingIn(rack("/dc1/rack1")), j.Map.PendingIn(rack("/dc1/rack2")), j.Reduce.Pending,
 			j.Map.Capability, j.Reduce.Capability, j.Input.Bytes, j.Output.Total, j.Output.ByRack[rack("/dc1/rack3")],
 		}
 		want := job{5, 14, 9, 3, 3, 2, 7, model.Resource{MemoryMiB: 512, VCores: 1}, model.Resource{MemoryMiB: 2048, VCores: 2}, 100, 50, 50}
