@@ -79,16 +79,13 @@ func oneJob(name, about string, hosts func(*hadoop.Cluster) []string, perHost in
 // reduces run is of little weight to itself: they lose a little by leaving the
 // rack of its maps, and save the second most of its shuffle by running where the table is.
 //
-// Neither has more reduces than a rack holds of Hadoop's default size, 1024 MiB:
-// heddle takes them to be that large until they are asked for, and its plan is there before.
-//
 // Both tell their workflow as Hive and Pig do, and so does the job that loads
 // the table before each run: Dawn weighs what jobs write, not what was there before them.
 func chain() *scenario {
 	const (
 		facts, table  = "/in-chain-facts", "/in-chain-table"
 		firstReduces  = 2
-		secondReduces = 3
+		secondReduces = 4
 	)
 	return &scenario{
 		name: "chain", about: "two sorts, the second of the first's output and a table on another rack",

@@ -73,8 +73,10 @@ func (a *arm) under(t *testing.T, c *hadoop.Cluster, jobs func(hadoop.Settings))
 		return nil
 	}
 	config := strings.Split(steering(t, c, "enforce"), "\n")
-	i := slices.IndexFunc(config, func(line string) bool { return strings.HasPrefix(line, "policy: ") })
-	config[i] = planning(a.policy)
+	for key, line := range map[string]string{"policy: ": planning(a.policy), "uplinks: ": fmt.Sprintf("uplinks: {capacity: %dMbps}", experimentMbit)} {
+		i := slices.IndexFunc(config, func(line string) bool { return strings.HasPrefix(line, key) })
+		config[i] = line
+	}
 	s := startConfigured(t, c, strings.Join(config, "\n"))
 	defer s.stop()
 	jobs(throughRelay(c))

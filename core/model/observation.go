@@ -112,6 +112,8 @@ type JobConfFact struct {
 	Output      string   `json:"output,omitempty"`      // mapreduce.output.fileoutputformat.outputdir
 	Slowstart   float64  `json:"slowstart"`             // mapreduce.job.reduce.slowstart.completedmaps
 	Replication int      `json:"replication,omitempty"` // dfs.replication as the job sees it: copies of its output
+	MapTask     Resource `json:"map_task,omitzero"`     // what it asks for a map; zero when it does not say
+	ReduceTask  Resource `json:"reduce_task,omitzero"`  // and for a reduce
 	// Workflow is the chain of jobs it belongs to, nil if it says none.
 	Workflow *Workflow `json:"workflow,omitempty"`
 }

@@ -29,16 +29,13 @@ func (j *Job) applyAsks(f model.AsksFact, o model.Observation, nodes *nodeIndex)
 			continue
 		}
 		s.clearDemand()
-		s.rows = s.Kind == model.StageMap
+		if s.demand = fromInput; s.Kind == model.StageMap {
+			s.demand = fromRows
+		}
 	}
 	for i := range f.Rows {
 		row := &f.Rows[i]
-		if row.Stage != "" {
-			if told.stages == nil {
-				told.stages = map[int]model.Stage{}
-			}
-			told.stages[row.Priority] = row.Stage
-		}
+		told.learn(row)
 		if s := j.Stage(j.stageOf(row.Priority)); s != nil {
 			s.applyAsk(row, nodes)
 		}
@@ -46,6 +43,17 @@ func (j *Job) applyAsks(f model.AsksFact, o model.Observation, nodes *nodeIndex)
 	if o.Source == model.SourceRelay && !j.Input.Known {
 		j.inputFromAsks(f.Rows, nodes)
 	}
+}
+
+// learn keeps which stage a row's priority means, if it says so.
+func (t *toldAsks) learn(row *model.AskRow) {
+	if row.Stage == "" {
+		return
+	}
+	if t.stages == nil {
+		t.stages = map[int]model.Stage{}
+	}
+	t.stages[row.Priority] = row.Stage
 }
 
 // stageOf returns the stage that asks at a priority.

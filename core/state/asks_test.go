@@ -150,3 +150,22 @@ func TestVCoresCount(t *testing.T) {
 		}
 	}
 }
+
+// A task is as large as the job's configuration says until an ask shows it.
+func TestTaskSize(t *testing.T) {
+	t.Parallel()
+	const id = "application_1_0001"
+	f := newFeed(state.DefaultConfig()).apply(nodes(2, 2), apps(app(1, "ann", 900_000)))
+	conf := model.JobConfFact{App: id, Slowstart: .05, MapTask: model.Resource{MemoryMiB: 512, VCores: 1}}
+	f.apply(conf)
+	j := f.c.View().Job(id)
+	if j.Map.Capability != conf.MapTask || j.Reduce.Capability != state.DefaultConfig().TaskDefault {
+		t.Errorf("map %v, reduce %v: want what the configuration says, and the default where it says nothing", j.Map.Capability, j.Reduce.Capability)
+	}
+	asked := model.Resource{MemoryMiB: 768, VCores: 1}
+	f.apply(model.AsksFact{App: id, Rows: []model.AskRow{{Priority: 20, ResourceName: "*", Count: 2, Capability: asked}}})
+	f.apply(conf)
+	if j.Map.Capability != asked {
+		t.Errorf("map %v, want the ask's %v", j.Map.Capability, asked)
+	}
+}

@@ -224,14 +224,14 @@ func (j *Job) relaunch() {
 func (j *Job) applyProgress(f model.JobFact) {
 	j.Map.Total, j.Map.Completed, j.Map.Running = f.MapsTotal, f.MapsCompleted, f.MapsRunning
 	j.Reduce.Total, j.Reduce.Completed, j.Reduce.Running = f.ReducesTotal, f.ReducesCompleted, f.ReducesRunning
-	if !j.Reduce.byTask {
+	if j.Reduce.demand != fromTasks {
 		j.Reduce.Pending = f.ReducesPending
 	}
 	switch {
-	case j.Map.byTask:
+	case j.Map.demand == fromTasks:
 	case f.MapsPending == 0:
 		j.Map.clearDemand()
-	case !j.Map.rows:
+	case j.Map.demand == fromInput:
 		j.Map.demandFromInput(j.Input, f.MapsPending)
 	}
 }
@@ -241,6 +241,8 @@ func (j *Job) applyConf(f model.JobConfFact) {
 	if f.Slowstart >= 0 && f.Slowstart <= 1 {
 		j.Slowstart = f.Slowstart
 	}
+	size(j.Map, f.MapTask)
+	size(j.Reduce, f.ReduceTask)
 }
 
 // applyTasks replaces what is known of the listed tasks. It returns how many it

@@ -23,10 +23,19 @@ type Stage struct {
 	tasks    []task               // by index
 	done     rackTally            // completed tasks, by rack
 	hosts    hostRuns             // running tasks by host
-	rows     bool                 // demand comes from the ask table
-	byTask   bool                 // demand comes from tasks with known preferred hosts
-	assumed  int                  // tasks the current what-if started
+	demand   demandSource
+	asked    bool // Capability is that of an ask
+	assumed  int  // tasks the current what-if started
 }
+
+// demandSource is what says how many tasks are outstanding, and where they would be local.
+type demandSource uint8
+
+const (
+	fromInput demandSource = iota // the job's progress, and the blocks of its input
+	fromRows                      // the ask table
+	fromTasks                     // tasks with known preferred hosts
+)
 
 func newStage(kind model.Stage, capability model.Resource) *Stage {
 	return &Stage{Kind: kind, Capability: capability, onHost: map[hostNumber]int32{}}
@@ -98,12 +107,19 @@ func (s *Stage) addDemand(host hostNumber, rack, n int) {
 // toldByJob reports whether the job itself says what is outstanding, better
 // than the ask table does.
 func (s *Stage) toldByJob() bool {
-	return s.byTask || (s.Kind == model.StageReduce && s.Total > 0)
+	return s.demand == fromTasks || (s.Kind == model.StageReduce && s.Total > 0)
+}
+
+// size takes what the job's configuration says a task is, until an ask shows it.
+func size(s *Stage, task model.Resource) {
+	if !s.asked && !task.IsZero() {
+		s.Capability = task
+	}
 }
 
 func (s *Stage) applyAsk(row *model.AskRow, nodes *nodeIndex) {
 	if !row.Capability.IsZero() {
-		s.Capability = row.Capability
+		s.Capability, s.asked = row.Capability, true
 	}
 	if s.toldByJob() || row.Count <= 0 {
 		return

@@ -111,8 +111,8 @@ func known(now, before model.Bytes) model.Bytes {
 
 // followTasks makes the tasks themselves the source of the stage's demand.
 func (s *Stage) followTasks() {
-	if !s.byTask {
-		s.byTask, s.rows = true, false
+	if s.demand != fromTasks {
+		s.demand = fromTasks
 		s.clearDemand()
 	}
 }

@@ -3,6 +3,7 @@ package mapreduce
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 
@@ -55,6 +56,8 @@ func decodeConf(body []byte, app model.AppID) (model.JobConfFact, error) {
 	var bad faults
 	bad.add(setSlowstart(&fact, first("mapreduce.job.reduce.slowstart.completedmaps", "mapred.reduce.slowstart.completed.maps")))
 	bad.add(setReplication(&fact, first("dfs.replication")))
+	bad.add(setTask(&fact.MapTask, "map", first))
+	bad.add(setTask(&fact.ReduceTask, "reduce", first))
 	if err := bad.err(); err != nil {
 		return fact, fmt.Errorf("configuration of %s: %w", app, err)
 	}
@@ -83,6 +86,82 @@ func setReplication(fact *model.JobConfFact, text string) error {
 	}
 	fact.Replication = int(v)
 	return nil
+}
+
+// defaultTaskMiB is the memory of a task whose job says nothing of it
+// (MRJobConfig.DEFAULT_MAP_MEMORY_MB and its like for reduces).
+const defaultTaskMiB = 1024
+
+// maxTaskSize is the most memory in MiB, and the most vcores, that are believed of a task.
+const maxTaskSize = 1 << 30
+
+// setTask sets the size of a kind of task as the ApplicationMaster asks for it
+// (JobConf.getMemoryRequired): the memory given, else what the heap given needs,
+// else Hadoop's default. A configuration that mentions neither leaves it zero.
+func setTask(task *model.Resource, kind string, first func(names ...string) string) error {
+	memoryKey := "mapreduce." + kind + ".memory.mb"
+	memory, err := atLeast(first(memoryKey), memoryKey, -1)
+	opts := first("mapreduce."+kind+".java.opts", "mapred.child.java.opts")
+	if err != nil || memory == 0 && opts == "" {
+		return err
+	}
+	vcoresKey := "mapreduce." + kind + ".cpu.vcores"
+	vcores, err := atLeast(first(vcoresKey), vcoresKey, 1)
+	if err != nil {
+		return err
+	}
+	if memory <= 0 {
+		memory = defaultTaskMiB
+		if heap := heapMiB(opts); heap > 0 {
+			ratio, err := strconv.ParseFloat(strings.TrimSpace(first("mapreduce.job.heap.memory-mb.ratio")), 64)
+			if err != nil || !(ratio > 0 && ratio <= 1) {
+				ratio = 0.8 // Hadoop's
+			}
+			memory = int64(math.Ceil(min(float64(heap)/ratio, maxTaskSize)))
+		}
+	}
+	*task = model.Resource{MemoryMiB: memory, VCores: max(vcores, 1)}
+	return nil
+}
+
+// atLeast reads a whole number, 0 where there is none.
+func atLeast(text, key string, lowest int64) (int64, error) {
+	if text == "" {
+		return 0, nil
+	}
+	n, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
+	if err != nil || n < lowest || n > maxTaskSize {
+		return 0, fmt.Errorf("%s is %q, not %d to %d", key, text, lowest, maxTaskSize)
+	}
+	return n, nil
+}
+
+// heapMiB returns the last -Xmx of a JVM's options in MiB, 0 without a usable one
+// (JobConf.parseMaximumHeapSizeMB).
+func heapMiB(opts string) int64 {
+	heap := int64(0)
+	for word := range strings.FieldsSeq(opts) {
+		text, ok := strings.CutPrefix(word, "-Xmx")
+		if !ok || text == "" {
+			continue
+		}
+		shift := 0 // to bytes
+		switch text[len(text)-1] {
+		case 'k', 'K':
+			shift = 10
+		case 'm', 'M':
+			shift = 20
+		case 'g', 'G':
+			shift = 30
+		}
+		if shift > 0 {
+			text = text[:len(text)-1]
+		}
+		if n, err := strconv.ParseInt(text, 10, 64); err == nil && n > 0 && n <= math.MaxInt64>>shift {
+			heap = n << shift >> 20
+		}
+	}
+	return heap
 }
 
 // splitPaths splits a list of paths at its commas as FileInputFormat does: a

@@ -338,6 +338,7 @@ func TestDecodeConf(t *testing.T) {
 	}{
 		{name: "terasort", body: string(recorded(t, "am/conf.json.gz")), want: model.JobConfFact{
 			App: recordedApp, Inputs: []string{"hdfs://master:8020/data/tg2"}, Output: "hdfs://master:8020/data/ts-cap", Slowstart: .05, Replication: 1,
+			MapTask: model.Resource{MemoryMiB: 512, VCores: 1}, ReduceTask: model.Resource{MemoryMiB: 512, VCores: 1},
 		}},
 		{name: "old names", body: conf("mapred.input.dir", `"/a,/b"`, "mapred.output.dir", `"/c"`, "mapred.reduce.slowstart.completed.maps", `"0.8"`), want: model.JobConfFact{
 			App: recordedApp, Inputs: []string{"/a", "/b"}, Output: "/c", Slowstart: .8,
@@ -351,6 +352,13 @@ func TestDecodeConf(t *testing.T) {
 			App: recordedApp, Slowstart: .05,
 			Workflow: &model.Workflow{ID: "hive_1", Node: "Stage-1", Edges: []model.WorkflowEdges{{Node: "Stage-1", Next: []string{"Stage-2"}}}},
 		}},
+		{name: "sizes of tasks", body: conf("mapreduce.map.memory.mb", `"-1"`, "mapreduce.map.java.opts", `"-Xmx9g -ea -Xmx1500m"`, "mapreduce.map.cpu.vcores", "2",
+			"mapreduce.reduce.memory.mb", "3000", "mapreduce.reduce.java.opts", `"-Xmx1g"`), want: model.JobConfFact{
+			App: recordedApp, Slowstart: .05, MapTask: model.Resource{MemoryMiB: 1875, VCores: 2}, ReduceTask: model.Resource{MemoryMiB: 3000, VCores: 1},
+		}},
+		{name: "no size", body: conf("mapreduce.map.memory.mb", "-1", "mapreduce.reduce.memory.mb", `"1g"`, "mapred.child.java.opts", `"-Xmx0"`), want: model.JobConfFact{
+			App: recordedApp, Slowstart: .05, MapTask: model.Resource{MemoryMiB: 1024, VCores: 1},
+		}, err: `mapreduce.reduce.memory.mb is "1g"`},
 		{name: "empty", body: `{"conf":{}}`, want: model.JobConfFact{App: recordedApp, Slowstart: .05}},
 		{name: "no conf", body: `{}`, err: `no "conf"`},
 	} {
