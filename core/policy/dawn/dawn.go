@@ -73,7 +73,8 @@ func (p *Policy) follow(v state.View) {
 	anew := p.online.follow(v)
 	p.orders.age(&w)
 	for _, k := range anew {
-		p.orders.file(v, v.Job(k.id), k, &w)
+		p.orders.file(v, k.at, k, &w)
+		k.at = nil
 	}
 	p.levels.Prune(v)
 }

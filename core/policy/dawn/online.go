@@ -40,7 +40,9 @@ type job struct {
 	submitted model.Time
 	user      model.UserID
 	dirty     bool
-	reads     bool // its input, already
+	tied      bool
+	reads     bool       // its input, already
+	at        *state.Job // of one call, while it is to be planned
 
 	maps, reduces, other choice
 	told                 outlook
@@ -82,7 +84,7 @@ func (o *online) follow(v state.View) []*job {
 	for i := 0; i < len(o.dirty); i++ {
 		k := o.dirty[i]
 		k.dirty = false
-		o.plan(v, v.Job(k.id), k)
+		o.plan(v, k.at, k)
 	}
 	return o.dirty
 }
@@ -120,20 +122,20 @@ func (o *online) look(v state.View) {
 	}
 	switch {
 	case opened:
-		for _, k := range o.jobs.All() {
-			o.again(k)
+		for id, k := range o.jobs.All() {
+			o.again(k, v.Job(id))
 		}
 	case loaded:
-		for _, k := range o.tied { // order-free: sorted before they are planned
-			o.again(k)
+		for id, k := range o.tied { // order-free: sorted before they are planned
+			o.again(k, v.Job(id))
 		}
 	}
 }
 
 // again puts a job among those to be planned.
-func (o *online) again(k *job) {
-	if k != nil && !k.dirty {
-		k.dirty = true
+func (o *online) again(k *job, j *state.Job) {
+	if k != nil && !k.dirty && j != nil {
+		k.dirty, k.at = true, j
 		o.dirty = append(o.dirty, k)
 	}
 }
@@ -157,12 +159,15 @@ func (o *online) notice(v state.View, j *state.Job) {
 		o.relatives(v, j)
 		o.parents(v, j)
 	}
-	o.again(k)
+	o.again(k, j)
 	if reads := reading(j); reads != k.reads {
 		k.reads = reads
 		o.parents(v, j)
 	}
-	if k.told.change(state.ResultOf(j, o.params.OutputRatio), len(o.open)) {
+	switch {
+	case len(v.Dependents(j)) == 0: // nobody asks
+		k.told.total, k.told.on = 0, k.told.on[:0]
+	case k.told.change(state.ResultOf(j, o.params.OutputRatio), len(o.open)):
 		o.relatives(v, j)
 	}
 }
@@ -171,7 +176,7 @@ func (o *online) notice(v state.View, j *state.Job) {
 func (p *Policy) left(k *job) {
 	p.orders.remove(k)
 	delete(p.online.tied, k.id)
-	k.dirty = true // whoever has it in a list does not plan it
+	k.dirty, k.at = true, nil // whoever has it in a list does not plan it
 	p.online.dirty = slices.DeleteFunc(p.online.dirty, func(d *job) bool { return d == k })
 }
 
@@ -180,11 +185,11 @@ func (p *Policy) left(k *job) {
 func (o *online) relatives(v state.View, j *state.Job) {
 	for _, d := range v.Dependents(j) {
 		if d.Job != nil {
-			o.again(o.jobs.Find(d.Job))
+			o.again(o.jobs.Find(d.Job), d.Job)
 		}
 		for _, p := range d.Others {
 			if p.Job != nil {
-				o.again(o.jobs.Find(p.Job))
+				o.again(o.jobs.Find(p.Job), p.Job)
 			}
 		}
 	}
@@ -195,7 +200,7 @@ func (o *online) relatives(v state.View, j *state.Job) {
 func (o *online) parents(v state.View, j *state.Job) {
 	for _, p := range v.Parents(j) {
 		if p.Job != nil {
-			o.again(o.jobs.Find(p.Job))
+			o.again(o.jobs.Find(p.Job), p.Job)
 		}
 	}
 }
@@ -229,8 +234,11 @@ func (o *online) plan(v state.View, j *state.Job, k *job) {
 		o.planReduces(v, j, k)
 	}
 	if k.maps.max.Tied || k.reduces.max.Tied || k.reduces.dep.Tied || k.other.max.Tied || k.other.dep.Tied {
-		o.tied[k.id] = k
-	} else {
+		if !k.tied {
+			k.tied, o.tied[k.id] = true, k
+		}
+	} else if k.tied {
+		k.tied = false
 		delete(o.tied, k.id)
 	}
 	last := &k.reduces
@@ -243,11 +251,11 @@ func (o *online) plan(v state.View, j *state.Job, k *job) {
 	k.told.rack = last.dep.Rack
 	for _, d := range v.Dependents(j) { // those that came before do not count on it
 		if d.Job != nil {
-			o.later(k, o.jobs.Find(d.Job))
+			o.later(k, o.jobs.Find(d.Job), d.Job)
 		}
 		for _, p := range d.Others {
 			if p.Job != nil {
-				o.later(k, o.jobs.Find(p.Job))
+				o.later(k, o.jobs.Find(p.Job), p.Job)
 			}
 		}
 	}
@@ -255,11 +263,11 @@ func (o *online) plan(v state.View, j *state.Job, k *job) {
 
 // later puts a job among those to be planned if it came after another one,
 // which is being planned.
-func (o *online) later(than, k *job) {
+func (o *online) later(than, k *job, j *state.Job) {
 	if k == nil || k.dirty || compareJobs(than, k) >= 0 {
 		return
 	}
-	k.dirty = true
+	k.dirty, k.at = true, j
 	i, _ := slices.BinarySearchFunc(o.dirty, k, compareJobs)
 	o.dirty = slices.Insert(o.dirty, i, k)
 }
@@ -430,10 +438,8 @@ func (m *arithmetic) next(racks int) *shuffle.Inflow {
 }
 
 func emptied(s []model.Bytes, n int) []model.Bytes {
-	s = s[:0]
-	for range n {
-		s = append(s, 0)
-	}
+	s = slices.Grow(s[:0], n)[:n]
+	clear(s)
 	return s
 }
 

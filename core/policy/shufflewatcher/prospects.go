@@ -110,7 +110,7 @@ func weighUp(p *Policy, v state.View, j *state.Job) {
 	if j.Map.Pending > 0 {
 		m := p.mapChoice(v, j)
 		for w := range k.maps {
-			k.seen[w] |= wordOf(m, j.Map, w, racks)
+			k.seen[w] |= wordOf(m, j.Map, w, racks, k.seen[w])
 			k.set(w, k.seen[w])
 		}
 	} else {
@@ -122,12 +122,17 @@ func weighUp(p *Policy, v state.View, j *state.Job) {
 	u.heavy += change(&k.heavy, j.Reduce.Pending > 0 && j.Heavy && enabled(j))
 }
 
-// wordOf returns the racks from 64 word on that a stage's pending maps are good on.
-func wordOf(m *mapChoice, s *state.Stage, word, racks int) uint64 {
+// wordOf returns the racks from 64 word on that a stage's pending maps are good on,
+// but for those that are seen already.
+func wordOf(m *mapChoice, s *state.Stage, word, racks int, seen uint64) uint64 {
 	set := uint64(0)
-	for b, r := 0, word*64; b < 64 && r < racks; b, r = b+1, r+1 {
+	for rest := ^seen; rest != 0; rest &= rest - 1 {
+		r := word*64 + bits.TrailingZeros64(rest)
+		if r >= racks {
+			break
+		}
 		if s.PendingIn(r) > 0 || m.prefers(r) {
-			set |= 1 << b
+			set |= rest & -rest
 		}
 	}
 	return set
