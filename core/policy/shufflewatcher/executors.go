@@ -11,57 +11,116 @@ import (
 // mapReduce is the type of applications whose tasks are maps and reduces.
 const mapReduce = "MAPREDUCE"
 
+// promise is where an application's executors were planned last. The scheduler
+// may have granted what was asked for on the strength of it, so that the racks
+// have less room, before the application has heard of it and asks for less.
+type promise struct {
+	made     model.Time // when it was made or anything last came of it
+	pending  int        // asked for then; 0 for no promise
+	launched int
+	total    int   // containers in all
+	counts   []int // of them, by rack number
+}
+
+// promiseHolds is how long a promise holds without anything coming of it: longer
+// than applications take to ask again (spark.yarn.scheduler.heartbeat.interval-ms is 3 s).
+const promiseHolds = 10 * model.Second
+
+// holds reports whether the promise still counts.
+func (k *promise) holds(now model.Time) bool {
+	age := now.Sub(k.made)
+	return k.pending > 0 && age >= 0 && age < promiseHolds
+}
+
+// wanted returns how many containers an application is to have in all: not those
+// twice that run already and that it still asks for.
+func (k *promise) wanted(pending, launched int) int {
+	all := pending + launched
+	if k.pending == 0 {
+		return all
+	}
+	return min(all, k.total+max(pending-k.pending, 0))
+}
+
+// on returns how many containers were planned on a rack.
+func (k *promise) on(rack int) int {
+	if rack < len(k.counts) {
+		return k.counts[rack]
+	}
+	return 0
+}
+
 // planExecutors gives racks to the containers of an application that runs its
 // tasks inside long-lived ones (Spark). The paper knows maps and reduces only;
 // this is its cost T for what an executor is: both at once. Where the asks tell
 // of an input, that is SAMP's choice of racks. Without one, no rack reads more
 // remotely than another and only the shuffle counts, sigma I (1 - sum p_r^2),
-// which is least on the fewest racks: those where the application already runs
-// first, then those with most room.
+// which is least on the fewest racks: those it was promised, those where the
+// application already runs, then those with most room.
 func planExecutors(p *Policy, v state.View, j *state.Job) (plan model.Plan, ok bool) {
 	s := j.Other
-	if j.Type == mapReduce || s.Pending <= 0 || s.Capability.MemoryMiB <= 0 {
+	if j.Type == mapReduce || s.Capability.MemoryMiB <= 0 {
 		return plan, false
 	}
+	kept := &p.jobs.Of(j).executors
+	if s.Pending <= 0 {
+		*kept = promise{}
+		return plan, false
+	}
+	launched := 0
+	for _, n := range s.LaunchedByRack() {
+		launched += n
+	}
+	next := promise{made: kept.made, pending: s.Pending, launched: launched, total: kept.wanted(s.Pending, launched), counts: make([]int, len(v.Racks()))}
 	plan = model.Plan{App: j.ID, Stage: model.StageOther, Rank: p.jobs.Of(j).rank, Reason: model.ReasonFewestRacks}
-	racks := roomyRacks(v, s)
+	racks := roomyRacks(v, s, kept)
 	if m := p.mapChoice(v, j); m.decided {
 		plan.Reason = model.ReasonInputRacks
 		racks = slices.DeleteFunc(racks, func(r rackRoom) bool { return !m.prefers(r.rack) })
 	}
-	left := s.Pending
+	left := max(next.total-launched, 0)
 	for _, r := range racks {
 		n := min(left, r.room)
 		left -= n
 		if n += s.Launched(r.rack); n > 0 {
-			plan.Racks = append(plan.Racks, model.RackTarget{Rack: v.Racks()[r.rack].ID, Count: n, Share: float64(n) / float64(s.Pending+s.Running)})
+			next.counts[r.rack] = n
+			plan.Racks = append(plan.Racks, model.RackTarget{Rack: v.Racks()[r.rack].ID, Count: n, Share: float64(n) / float64(next.total)})
 		}
 	}
+	if next.pending != kept.pending || next.launched != kept.launched || !slices.Equal(next.counts, kept.counts) {
+		next.made = v.Now()
+	}
+	*kept = next
 	sortTargets(plan.Racks)
 	return plan, len(plan.Racks) > 0
 }
 
-// rackRoom is how many more containers of one size a rack has room for.
-type rackRoom struct{ rack, room int }
+// rackRoom is how many more containers of one size a rack has room for, what it
+// was promised included.
+type rackRoom struct{ rack, promised, room int }
 
-// roomyRacks lists the racks with running nodes: those the stage runs on first,
-// most containers first, then by falling room.
-func roomyRacks(v state.View, s *state.Stage) []rackRoom {
-	rooms := make([]rackRoom, 0, len(v.Racks()))
+// roomyRacks lists the racks with running nodes: those promised most first, then
+// those the stage runs on, most containers first, then by falling room.
+func roomyRacks(v state.View, s *state.Stage, kept *promise) []rackRoom {
+	rooms, holds := make([]rackRoom, 0, len(v.Racks())), kept.holds(v.Now())
 	for i, rack := range v.Racks() {
 		if !rack.Runs() {
 			continue
 		}
-		room := 0
+		r := rackRoom{rack: i}
 		for _, n := range rack.Nodes {
 			if n.State.Usable() {
-				room += int(n.Free.MemoryMiB / s.Capability.MemoryMiB)
+				r.room += int(n.Free.MemoryMiB / s.Capability.MemoryMiB)
 			}
 		}
-		rooms = append(rooms, rackRoom{i, room})
+		if holds {
+			r.promised = kept.on(i)
+			r.room = max(r.room, r.promised-s.Launched(i))
+		}
+		rooms = append(rooms, r)
 	}
 	slices.SortStableFunc(rooms, func(a, b rackRoom) int {
-		return cmp.Or(cmp.Compare(s.Launched(b.rack), s.Launched(a.rack)), cmp.Compare(b.room, a.room))
+		return cmp.Or(cmp.Compare(b.promised, a.promised), cmp.Compare(s.Launched(b.rack), s.Launched(a.rack)), cmp.Compare(b.room, a.room))
 	})
 	return rooms
 }

@@ -63,3 +63,64 @@ func TestExecutors(t *testing.T) {
 		}
 	}
 }
+
+// TestExecutorsStay: what the scheduler grants before the application has heard
+// of it takes room and is still asked for. The plan stays what it was, until
+// nothing has come of it for long.
+func TestExecutorsStay(t *testing.T) {
+	t.Parallel()
+	const id = "application_1_0003"
+	one := model.Resource{MemoryMiB: 1024, VCores: 1}
+	c := state.New(state.DefaultConfig())
+	now := model.Time(1000)
+	apply := func(src model.Source, f model.Fact) {
+		c.Apply(model.Observation{Source: src, At: now, Fact: f})
+	}
+	nodes := func(used1 int64) {
+		apply(model.SourceRM, model.NodesFact{Nodes: []model.Node{
+			{ID: "w1:1", Host: "w1", Rack: "/rack1", State: model.NodeRunning, Total: one.Times(3), Used: one.Times(used1)},
+			{ID: "w2:1", Host: "w2", Rack: "/rack2", State: model.NodeRunning, Total: one.Times(2)},
+		}})
+	}
+	asks := func(n int) {
+		apply(model.SourceRelay, model.AsksFact{App: id, Rows: []model.AskRow{{ResourceName: "*", Count: n, Capability: one, Stage: model.StageOther}}})
+	}
+	runs := func(containers ...string) {
+		list := make([]model.Container, 0, len(containers))
+		for _, k := range containers {
+			list = append(list, model.Container{ID: k, Node: "w1:1"})
+		}
+		apply(model.SourceRM, model.ContainersFact{App: id, Containers: list})
+	}
+	nodes(0)
+	apply(model.SourceRM, model.AppsFact{Apps: []model.App{{ID: id, User: "ann", Type: "SPARK", State: model.AppRunning, Submitted: 1}}})
+	p, err := shufflewatcher.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := engine.New(engine.DefaultOptions("test"), p, c)
+	for _, step := range []struct {
+		name string
+		do   func()
+		want []model.RackTarget
+	}{
+		{"asked", func() { asks(3) }, []model.RackTarget{{Rack: "/rack1", Count: 3, Share: 1}}},
+		{"granted, and not yet told", func() { nodes(3); runs("a", "b", "c") }, []model.RackTarget{{Rack: "/rack1", Count: 3, Share: 1}}},
+		{"the containers are not listed yet", func() { runs() }, []model.RackTarget{{Rack: "/rack1", Count: 3, Share: 1}}},
+		{"told of one", func() { asks(2); runs("a", "b", "c") }, []model.RackTarget{{Rack: "/rack1", Count: 3, Share: 1}}},
+		{"asks for one more", func() { asks(3) }, []model.RackTarget{{Rack: "/rack1", Count: 3, Share: 0.75}, {Rack: "/rack2", Count: 1, Share: 0.25}}},
+		{"two end, and somebody else is given their room", func() { runs("a"); asks(3) }, []model.RackTarget{{Rack: "/rack1", Count: 3, Share: 0.75}, {Rack: "/rack2", Count: 1, Share: 0.25}}},
+		{"nothing has come of it for long", func() { now = now.Add(11 * model.Second); nodes(3) }, []model.RackTarget{{Rack: "/rack2", Count: 2, Share: 0.5}, {Rack: "/rack1", Count: 1, Share: 0.25}}},
+	} {
+		step.do()
+		for range 2 { // a plan that is asked for again is the same
+			plans, err := e.PlanJobs(c.View().Jobs())
+			if err != nil || len(plans) != 1 {
+				t.Fatalf("%s: plans %+v, %v", step.name, plans, err)
+			}
+			if diff := cmp.Diff(step.want, plans[0].Racks); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", step.name, diff)
+			}
+		}
+	}
+}

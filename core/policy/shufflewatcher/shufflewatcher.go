@@ -69,7 +69,8 @@ type jobState struct {
 	hold    hold
 	rank    int // of the last Plan
 
-	prospect prospect
+	executors promise
+	prospect  prospect
 }
 
 // Remembered returns how many jobs and users the policy keeps state of.
