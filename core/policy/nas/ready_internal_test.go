@@ -5,7 +5,6 @@ import (
 
 	"pgregory.net/rapid"
 
-	"heddle/core/model"
 	"heddle/core/policy"
 	"heddle/core/policy/policytest"
 )
@@ -21,29 +20,16 @@ func TestReadyMissesNobody(t *testing.T) {
 			t.Fatal(err)
 		}
 		c := policytest.Generate(draw, policytest.DefaultShape()).Cluster()
-		v := c.View()
-		var running []model.Placement
-		for range draw(1, 25) {
-			in := &policy.Input{View: v, Offer: policy.Offer{Node: v.Nodes()[draw(0, len(v.Nodes())-1)]}}
-			for _, placed := range p.Place(in) {
-				c.Assume(placed)
-				running = append(running, placed)
-			}
-			if len(running) > 0 && draw(0, 3) == 0 {
-				last := len(running) - 1
-				c.Withdraw(running[last])
-				running = running[:last]
-			}
-			c.Advance(v.Now().Add(model.Duration(draw(0, 3000))))
-			p.reduces.follow(v)
-			for _, n := range v.Nodes() {
+		policytest.Churn(draw, c, p, func(in *policy.Input) {
+			p.reduces.follow(in.View)
+			for _, n := range in.View.Nodes() {
 				in.Offer.Node = n
-				for _, u := range v.Users() {
+				for _, u := range in.View.Users() {
 					if task := p.reduces.bestReduce(in, u); task.job != nil && !p.reduces.ready(u) {
 						t.Fatalf("%s has a reduce of %s for %s, and is not ready", u.ID, task.job.ID, n.ID)
 					}
 				}
 			}
-		}
+		})
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 
 	"heddle/core/model"
+	"heddle/core/policy"
 	"heddle/core/state"
 )
 
@@ -16,6 +17,27 @@ type Draw func(lo, hi int) int
 func Seeded(seed uint64) Draw {
 	r := rand.New(rand.NewPCG(seed, 0))
 	return func(lo, hi int) int { return lo + r.IntN(hi-lo+1) }
+}
+
+// Churn offers nodes to a policy at random, starts what it launches, ends some of
+// it and lets time pass. It calls each after every step.
+func Churn(draw Draw, c *state.Cluster, p policy.Policy, each func(*policy.Input)) {
+	v := c.View()
+	var running []model.Placement
+	for range draw(1, 25) {
+		in := &policy.Input{View: v, Offer: policy.Offer{Node: v.Nodes()[draw(0, len(v.Nodes())-1)]}}
+		for _, placed := range p.Place(in) {
+			c.Assume(placed)
+			running = append(running, placed)
+		}
+		if len(running) > 0 && draw(0, 3) == 0 {
+			last := len(running) - 1
+			c.Withdraw(running[last])
+			running = running[:last]
+		}
+		c.Advance(v.Now().Add(model.Duration(draw(0, 3000))))
+		each(in)
+	}
 }
 
 // Shape bounds what Generate draws.

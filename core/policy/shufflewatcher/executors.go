@@ -32,14 +32,16 @@ func (k *promise) holds(now model.Time) bool {
 	return k.pending > 0 && age >= 0 && age < promiseHolds
 }
 
-// wanted returns how many containers an application is to have in all: not those
-// twice that run already and that it still asks for.
-func (k *promise) wanted(pending, launched int) int {
+// wanted returns how many containers an application is to have in all. What it
+// asks for and what runs are told by different sources: a container may be in
+// both for a while, or in neither. So while the promise holds it is what was
+// promised, and more only as more is asked for.
+func (k *promise) wanted(now model.Time, pending, launched int) int {
 	all := pending + launched
-	if k.pending == 0 {
+	if !k.holds(now) {
 		return all
 	}
-	return min(all, k.total+max(pending-k.pending, 0))
+	return max(k.total, min(all, k.total+pending-k.pending))
 }
 
 // on returns how many containers were planned on a rack.
@@ -71,7 +73,7 @@ func planExecutors(p *Policy, v state.View, j *state.Job) (plan model.Plan, ok b
 	for _, n := range s.LaunchedByRack() {
 		launched += n
 	}
-	next := promise{made: kept.made, pending: s.Pending, launched: launched, total: kept.wanted(s.Pending, launched), counts: make([]int, len(v.Racks()))}
+	next := promise{made: kept.made, pending: s.Pending, launched: launched, total: kept.wanted(v.Now(), s.Pending, launched), counts: make([]int, len(v.Racks()))}
 	plan = model.Plan{App: j.ID, Stage: model.StageOther, Rank: p.jobs.Of(j).rank, Reason: model.ReasonFewestRacks}
 	racks := roomyRacks(v, s, kept)
 	if m := p.mapChoice(v, j); m.decided {

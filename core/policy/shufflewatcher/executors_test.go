@@ -106,7 +106,8 @@ func TestExecutorsStay(t *testing.T) {
 	}{
 		{"asked", func() { asks(3) }, []model.RackTarget{{Rack: "/rack1", Count: 3, Share: 1}}},
 		{"granted, and not yet told", func() { nodes(3); runs("a", "b", "c") }, []model.RackTarget{{Rack: "/rack1", Count: 3, Share: 1}}},
-		{"the containers are not listed yet", func() { runs() }, []model.RackTarget{{Rack: "/rack1", Count: 3, Share: 1}}},
+		{"told of two before they are listed", func() { asks(1); runs() }, []model.RackTarget{{Rack: "/rack1", Count: 3, Share: 1}}},
+		{"the containers are not listed yet", func() { asks(3); runs() }, []model.RackTarget{{Rack: "/rack1", Count: 3, Share: 1}}},
 		{"told of one", func() { asks(2); runs("a", "b", "c") }, []model.RackTarget{{Rack: "/rack1", Count: 3, Share: 1}}},
 		{"asks for one more", func() { asks(3) }, []model.RackTarget{{Rack: "/rack1", Count: 3, Share: 0.75}, {Rack: "/rack2", Count: 1, Share: 0.25}}},
 		{"two end, and somebody else is given their room", func() { runs("a"); asks(3) }, []model.RackTarget{{Rack: "/rack1", Count: 3, Share: 0.75}, {Rack: "/rack2", Count: 1, Share: 0.25}}},

@@ -5,7 +5,6 @@ import (
 
 	"pgregory.net/rapid"
 
-	"heddle/core/model"
 	"heddle/core/policy"
 	"heddle/core/policy/policytest"
 )
@@ -23,22 +22,7 @@ func TestProspectsMissNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		c := policytest.Generate(draw, policytest.DefaultShape()).Cluster()
-		v := c.View()
-		var running []model.Placement
-		for range draw(1, 25) {
-			in := &policy.Input{View: v, Offer: policy.Offer{Node: v.Nodes()[draw(0, len(v.Nodes())-1)]}}
-			for _, placed := range p.Place(in) {
-				c.Assume(placed)
-				running = append(running, placed)
-			}
-			if len(running) > 0 && draw(0, 3) == 0 {
-				last := len(running) - 1
-				c.Withdraw(running[last])
-				running = running[:last]
-			}
-			c.Advance(v.Now().Add(model.Duration(draw(0, 3000))))
-			promised(t, p, in)
-		}
+		policytest.Churn(draw, c, p, func(in *policy.Input) { promised(t, p, in) })
 	})
 }
 
