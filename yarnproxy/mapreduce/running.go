@@ -84,6 +84,9 @@ func (r *running) round(ctx context.Context, out chan<- model.Observation) {
 		r.details(ctx, s, jobs)
 		for _, j := range jobs {
 			s.sendTasks(ctx, j)
+			if r.over[j.app] {
+				r.end(j) // the last touch of it here: from now on it is the other loop's
+			}
 		}
 	}
 	if ctx.Err() != nil {
@@ -258,8 +261,7 @@ func (r *running) settle(s *session, j *job, err error) {
 		// Not served: it is among the first of the next round.
 	case ended(err):
 		s.answer()
-		r.over[j.app] = true
-		r.end(j)
+		r.over[j.app] = true // handed on at the end of the round
 	case noMaster(err):
 		s.answer()
 		j.back.fail(s.start, r.cfg.Interval, r.jitter)
@@ -299,7 +301,7 @@ func (r *running) details(ctx context.Context, s *session, jobs []*job) {
 	limit := max(r.cfg.Interval, r.cfg.Now().Sub(s.start)+r.cfg.Interval/2)
 	for _, j := range jobs {
 		j.plan = nil
-		if j.served == r.rounds && j.back.failures == 0 && r.jobs[j.app] == j {
+		if j.served == r.rounds && j.back.failures == 0 && !r.over[j.app] {
 			j.plan = j.wanted(r.cfg.RefreshEvery, r.cfg.MaxDetails, false)
 		}
 	}
