@@ -136,15 +136,16 @@ func newOffering(tb testing.TB, c *state.Cluster, e policy.Entry) *offering {
 		}
 	}
 	for range o.running { // fill the cluster
-		o.turn(tb)
+		if _, err := o.turn(); err != nil {
+			tb.Fatal(err)
+		}
 	}
 	return o
 }
 
 // turn ends the task that has run longest and offers its container. It reports
 // whether the policy took it.
-func (o *offering) turn(tb testing.TB) bool {
-	tb.Helper()
+func (o *offering) turn() (placed bool, err error) {
 	slot := &o.running[o.next]
 	o.next = (o.next + 1) % len(o.running)
 	if slot.App != "" {
@@ -154,25 +155,13 @@ func (o *offering) turn(tb testing.TB) bool {
 	if o.offers++; o.offers%1024 == 0 { // a second
 		o.cluster.Advance(o.cluster.View().Now().Add(model.Second))
 	}
-	placed, err := o.engine.Offer(policy.Offer{Node: o.cluster.View().Node(slot.Node)})
-	if err != nil {
-		tb.Fatal(err)
+	placements, err := o.engine.Offer(policy.Offer{Node: o.cluster.View().Node(slot.Node)})
+	if err != nil || len(placements) == 0 {
+		return false, err
 	}
-	if len(placed) == 0 {
-		return false
-	}
-	*slot = placed[0]
+	*slot = placements[0]
 	o.cluster.Assume(*slot)
-	return true
-}
-
-// drain takes everything back, so that the cluster can be offered to another policy.
-func (o *offering) drain() {
-	for i := range o.running {
-		if o.running[i].App != "" {
-			o.cluster.Withdraw(o.running[i])
-		}
-	}
+	return true, nil
 }
 
 // BenchmarkPlacements measures placements a second on one core in the steady
@@ -182,18 +171,17 @@ func (o *offering) drain() {
 //	go test -run '^$' -bench Placements -cpu 1 ./core/engine
 func BenchmarkPlacements(b *testing.B) {
 	for _, s := range sizes() {
-		var c *state.Cluster // one for all policies: it is large, and each gives back what it took
 		for _, e := range byName() {
 			b.Run(fmt.Sprintf("policy=%s/nodes=%d/jobs=%d/pending=%d", e.Name, s.nodes, s.jobs, s.pending), func(b *testing.B) {
-				if c == nil {
-					c = loaded(s)
-				}
-				o := newOffering(b, c, e)
-				defer o.drain()
+				o := newOffering(b, loaded(s), e) // a cluster of its own: orders that one policy asked for would be kept for the next
 				placed := 0
 				b.ReportAllocs()
 				for b.Loop() {
-					if o.turn(b) {
+					took, err := o.turn()
+					if err != nil {
+						b.Fatal(err)
+					}
+					if took {
 						placed++
 					}
 				}

@@ -54,6 +54,9 @@ func New(opts Options, p policy.Policy, c *state.Cluster) *Engine {
 	}
 }
 
+// Limit limits what is placed from now on to what the asks admit.
+func (e *Engine) Limit(l policy.Limits) { e.in.Limits = l }
+
 // Name returns the policy's name.
 func (e *Engine) Name() string { return e.opts.Name }
 
@@ -144,6 +147,9 @@ func (e *Engine) check(p *model.Placement, offer policy.Offer) model.Rule {
 	}
 	s := j.Stage(p.Stage)
 	if s == nil || s.Pending <= 0 || (offer.Kinds != "" && offer.Kinds != p.Stage) {
+		return model.RuleNoAsk
+	}
+	if e.in.Limits != nil && !e.in.Limits.Admits(s, n.Rack.Index) {
 		return model.RuleNoAsk
 	}
 	if j.Blacklisted(n.Host) {

@@ -55,6 +55,9 @@ func TestJobs(t *testing.T) {
 				if k := want[j.ID]; k != nil && k.number != j.Number() {
 					delete(want, j.ID) // it was forgotten and came back
 				}
+				if k := table.Find(j); k != nil && want[j.ID] == nil && k.id == j.ID && left[k] == 0 {
+					want[j.ID] = k // it came back, and back to a number it had had: what was kept is its own
+				}
 				switch k := table.Find(j); {
 				case k != want[j.ID]:
 					t.Fatalf("%s: found %v, want %v", j.ID, k, want[j.ID])
@@ -71,9 +74,10 @@ func TestJobs(t *testing.T) {
 			if live := len(v.Jobs()); table.Len() > live {
 				t.Fatalf("%d are kept of %d live jobs", table.Len(), live)
 			}
-			all := map[model.AppID]bool{}
-			for id, k := range table.All() {
+			all, rows := map[model.AppID]bool{}, 0
+			for id, k := range table.All() { // a job that was forgotten and came back may be there twice until it is pruned
 				all[id] = true
+				rows++
 				if k.id != id || left[k] > 0 {
 					t.Fatalf("%s: %v, which left %d times", id, k, left[k])
 				}
@@ -83,8 +87,8 @@ func TestJobs(t *testing.T) {
 					delete(want, id) // pruned
 				}
 			}
-			if table.Len() != len(all) {
-				t.Fatalf("%d are kept, it says %d", len(all), table.Len())
+			if table.Len() != rows {
+				t.Fatalf("%d are kept, it says %d", rows, table.Len())
 			}
 		}
 		for k, n := range left {

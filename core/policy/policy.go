@@ -42,6 +42,8 @@ type Input struct {
 	Offer Offer        // of Place; zero in Plan
 	Jobs  []*state.Job // of Plan: the jobs to plan, by arrival
 	Rand  *rand.Rand   // seeded from the run's seed
+	// Limits is where what stages ask for is limited to racks; nil limits nothing.
+	Limits Limits
 
 	out []model.Placement // what Launch returns, used again for the next offer
 }
@@ -64,10 +66,17 @@ type Offer struct {
 	Kinds model.Stage
 }
 
+// Limits says on which racks a stage may still have tasks, where something
+// between an application and its scheduler limits its asks to racks.
+type Limits interface {
+	Admits(s *state.Stage, rack int) bool
+}
+
 // Admits reports whether a task of the stage may be started on the offer as far
-// as kind and size go.
+// as kind, size and limits go.
 func (in *Input) Admits(s *state.Stage) bool {
-	return s.Pending > 0 && (in.Offer.Kinds == "" || in.Offer.Kinds == s.Kind) && in.View.Fits(s, in.Offer.Node.Free)
+	return s.Pending > 0 && (in.Offer.Kinds == "" || in.Offer.Kinds == s.Kind) && in.View.Fits(s, in.Offer.Node.Free) &&
+		(in.Limits == nil || in.Limits.Admits(s, in.Offer.Node.Rack.Index))
 }
 
 // Factory builds a policy from its own section of the configuration, strictly:

@@ -14,7 +14,7 @@ func (c *Cluster) Withdraw(p model.Placement) { c.shift(p, -1) }
 
 // shift makes (+1) or unmakes (-1) the changes of a placement.
 func (c *Cluster) shift(p model.Placement, sign int) {
-	j, n := c.jobs.byID[p.App], c.nodes.byID[p.Node]
+	j, n := c.jobs.job(p.App), c.nodes.node(p.Node)
 	s, rack := j.Stage(p.Stage), n.Rack.Index
 	task := s.Capability.Times(int64(sign))
 	n.Free = n.Free.Sub(task)
@@ -29,10 +29,9 @@ func (c *Cluster) shift(p model.Placement, sign int) {
 		c.jobs.running.assume(n.number, j, sign)
 	}
 	if p.Locality == model.NodeLocal {
-		s.onHost[n.number] -= int32(sign) //nolint:gosec // 1 or -1. It may pass zero and come back: Withdraw is exact
+		s.Wanted.assumeOn(n.number, sign)
 	}
 	if p.Locality != model.OffSwitch {
-		s.inRack = grown(s.inRack, rack)
-		s.inRack[rack] -= sign
+		s.Wanted.change(rack, -sign)
 	}
 }

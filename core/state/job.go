@@ -168,8 +168,8 @@ func (p *plans) set(plan *model.Plan) {
 }
 
 // adopt gives a job what was known of its entry before it came back.
-func adopt(j, old *Job) {
-	j.Stages, j.Input, j.Output = old.Stages, old.Input, old.Output
+func adopt(j, old *Job, stages Stages) {
+	j.Stages, j.Input, j.Output = stages, old.Input, old.Output
 	j.Slowstart, j.Conf, j.told, j.moved = old.Slowstart, old.Conf, old.told, old.moved
 	j.setRatio()
 }

@@ -11,20 +11,31 @@ import (
 type jobIndex struct {
 	cfg         *Config
 	byID        map[model.AppID]*Job
+	asked       *Job   // for last: the policy, the engine's rules and Assume ask for the same one
 	live        []*Job // by arrival
 	ended       []*Job // oldest first
 	users       *userIndex
 	root        *Queue
 	running     runningIndex
+	local       *localIndex
 	numbers     jobNumbers
 	depends     *dependIndex
 	changes     *changeLog
 	history     *shuffle.History // nil while a job is only supposed
 	firstSubmit model.Time
+	listings    uint64 // of applications, so far
 }
 
 func newJobIndex(cfg *Config) jobIndex {
-	return jobIndex{cfg: cfg, byID: map[model.AppID]*Job{}, users: newUserIndex(), root: newQueue(""), depends: newDependIndex(), changes: &changeLog{}}
+	return jobIndex{cfg: cfg, byID: map[model.AppID]*Job{}, users: newUserIndex(), root: newQueue(""), depends: newDependIndex(), local: &localIndex{}, changes: &changeLog{}}
+}
+
+// job returns a job, nil if there is none of that id.
+func (x *jobIndex) job(id model.AppID) *Job {
+	if x.asked == nil || x.asked.ID != id {
+		x.asked = x.byID[id]
+	}
+	return x.asked
 }
 
 func compareJobs(a, b *Job) int { return model.CompareApps(&a.App, &b.App) }
@@ -45,23 +56,26 @@ func removeJob(list []*Job, j *Job) []*Job {
 }
 
 func (x *jobIndex) applyApps(f model.AppsFact, now model.Time) {
-	listed := make(map[model.AppID]bool, len(f.Apps))
+	x.listings++
 	for i := range f.Apps {
 		app := &f.Apps[i]
-		listed[app.ID] = true
-		j := x.byID[app.ID]
+		j := x.listed(i, app.ID)
 		switch {
 		case j == nil && app.State.Final():
-			// It ended before heddle saw it: nothing to follow.
+			continue // It ended before heddle saw it: nothing to follow.
 		case j == nil:
-			x.add(*app, now)
+			j = x.add(*app, now)
 		case j.App != *app:
 			x.update(j, *app, now)
+			j = x.byID[app.ID] // another one, if it came back
+		}
+		if j != nil {
+			j.seat.listed = x.listings
 		}
 	}
 	for i := 0; i < len(x.live); {
 		j := x.live[i]
-		if listed[j.ID] {
+		if j.seat.listed == x.listings {
 			i++
 			continue
 		}
@@ -70,16 +84,24 @@ func (x *jobIndex) applyApps(f model.AppsFact, now model.Time) {
 	x.users.sort()
 }
 
+// listed returns the job of an id that is listed at a place: lists often come by
+// arrival.
+func (x *jobIndex) listed(place int, id model.AppID) *Job {
+	if place < len(x.live) && x.live[place].ID == id {
+		return x.live[place]
+	}
+	return x.byID[id]
+}
+
 func (x *jobIndex) add(app model.App, now model.Time) *Job {
 	j := &Job{App: app, Ratio: x.cfg.InitialRatio, Slowstart: DefaultSlowstart, Input: &Input{}}
-	j.seat.number = x.numbers.take()
+	x.numbers.take(j)
 	j.moved.joinedLate = now.Sub(app.Submitted) > staleJob
-	j.Map = newStage(model.StageMap, x.cfg.TaskDefault)
-	j.Reduce = newStage(model.StageReduce, x.cfg.TaskDefault)
-	j.Other = newStage(model.StageOther, x.cfg.TaskDefault)
+	x.addStages(j)
 	x.learn(j)
 	j.Heavy = j.Ratio > 1
 	x.byID[app.ID] = j
+	x.asked = nil
 	x.live = insertJob(x.live, j)
 	if x.firstSubmit == 0 || app.Submitted < x.firstSubmit {
 		x.firstSubmit = app.Submitted
@@ -88,6 +110,14 @@ func (x *jobIndex) add(app model.App, now model.Time) *Job {
 	x.root.addJob(j)
 	x.changes.add(j)
 	return j
+}
+
+// addStages gives a job its stages.
+func (x *jobIndex) addStages(j *Job) {
+	stage := func(kind model.Stage) *Stage {
+		return newStage(kind, x.cfg.TaskDefault, x.local, numberOf(j.seat.number, stageIndex(kind)))
+	}
+	j.Map, j.Reduce, j.Other = stage(model.StageMap), stage(model.StageReduce), stage(model.StageOther)
 }
 
 // learn gives a new job the shuffle/input ratio of the runs before it of the
@@ -138,9 +168,11 @@ func (x *jobIndex) update(j *Job, app model.App, now model.Time) {
 	}
 	if ended { // back from the dead: a work-preserving restart listed it late
 		x.ended = slices.DeleteFunc(x.ended, func(e *Job) bool { return e == j })
+		known := j.Stages
+		j.Stages = Stages{}
 		x.forget(j)
-		again := x.add(app, now)
-		adopt(again, j)
+		again := x.add(app, now) // gets the number that has just become free: known stays what is counted under it
+		adopt(again, j, known)
 		x.depends.link(again, x.changes.add)
 		return
 	}

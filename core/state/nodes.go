@@ -50,6 +50,7 @@ type nodeIndex struct {
 	tree       *topology.Tree
 	hosts      hostNumbers
 	byID       map[model.NodeID]*Node
+	asked      *Node                   // for last, as jobIndex.asked
 	sorted     []*Node                 // by id
 	racks      []*Rack                 // by rack number
 	nameNode   map[string]model.RackID // by host: where the NameNode has its DataNode
@@ -96,6 +97,14 @@ func newNodeIndex(cfg *Config, counts *Counts) nodeIndex {
 	return nodeIndex{cfg: cfg, counts: counts, tree: topology.New(), byID: map[model.NodeID]*Node{}, read: &reads{}}
 }
 
+// node returns a node, nil if there is none of that id.
+func (x *nodeIndex) node(id model.NodeID) *Node {
+	if x.asked == nil || x.asked.ID != id {
+		x.asked = x.byID[id]
+	}
+	return x.asked
+}
+
 // rack returns the rack of an id, making it if needed.
 func (x *nodeIndex) rack(id model.RackID) *Rack {
 	i := x.tree.Index(id)
@@ -139,7 +148,7 @@ func (x *nodeIndex) applyNodes(f model.NodesFact) {
 		if rack, ok := x.cfg.Table[n.Host]; ok && x.cfg.TableOverrides {
 			n.Rack = rack
 		}
-		old := x.byID[n.ID]
+		old := x.listed(i, n.ID)
 		switch {
 		case old == nil:
 			x.byID[n.ID] = &Node{Node: n}
@@ -156,6 +165,14 @@ func (x *nodeIndex) applyNodes(f model.NodesFact) {
 	x.sumRacks()
 }
 
+// listed returns the node of an id that is listed at a place: lists come sorted.
+func (x *nodeIndex) listed(place int, id model.NodeID) *Node {
+	if place < len(x.sorted) && x.sorted[place].ID == id {
+		return x.sorted[place]
+	}
+	return x.byID[id]
+}
+
 // regroup drops nodes that are no longer listed and rebuilds the order of nodes
 // and the membership of racks.
 func (x *nodeIndex) regroup(listed []model.Node) {
@@ -163,7 +180,7 @@ func (x *nodeIndex) regroup(listed []model.Node) {
 	for i := range listed {
 		keep[listed[i].ID] = true
 	}
-	x.sorted = x.sorted[:0]
+	x.sorted, x.asked = x.sorted[:0], nil
 	for id, n := range x.byID { // order-free: sorted below
 		if !keep[id] {
 			delete(x.byID, id)

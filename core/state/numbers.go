@@ -7,6 +7,7 @@ type seat struct {
 	part   *QueueUser // its user's part there
 	view   *AppView   // as last published, nil when the job changed since
 	gone   bool       // the job is forgotten
+	listed uint64     // the last listing of applications that it was in
 }
 
 // Number returns a number from 0 that no other job of the cluster has at the
@@ -16,24 +17,38 @@ func (j *Job) Number() int { return j.seat.number }
 
 // jobNumbers gives jobs their numbers.
 type jobNumbers struct {
-	next int // the lowest that was never given
+	jobs []*Job // by number, nil for one that is free
 	free []int
 }
 
-func (x *jobNumbers) take() int {
-	if last := len(x.free) - 1; last >= 0 {
-		n := x.free[last]
-		x.free = x.free[:last]
-		return n
+// take gives a job its number: the last that became free, if any did.
+func (x *jobNumbers) take(j *Job) {
+	last := len(x.free) - 1
+	if last < 0 {
+		j.seat.number = len(x.jobs)
+		x.jobs = append(x.jobs, j)
+		return
 	}
-	x.next++
-	return x.next - 1
+	j.seat.number = x.free[last]
+	x.free = x.free[:last]
+	x.jobs[j.seat.number] = j
+}
+
+func (x *jobNumbers) release(j *Job) {
+	x.jobs[j.seat.number] = nil
+	x.free = append(x.free, j.seat.number)
 }
 
 // forget drops the last that is known of a job.
 func (x *jobIndex) forget(j *Job) {
 	x.depends.unlink(j, x.changes.add)
 	delete(x.byID, j.ID)
-	x.numbers.free = append(x.numbers.free, j.seat.number)
+	x.asked = nil
+	for _, s := range []*Stage{j.Map, j.Reduce, j.Other} {
+		if s != nil {
+			s.clearDemand()
+		}
+	}
+	x.numbers.release(j)
 	j.seat = seat{gone: true}
 }

@@ -189,7 +189,7 @@ func addJob(racks []RackView, j *Job) {
 			}
 		}
 	}
-	for r, n := range j.Map.inRack {
+	for r, n := range j.Map.Wanted.inRack {
 		racks[r].PendingMaps += n
 	}
 }

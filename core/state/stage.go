@@ -15,14 +15,13 @@ type Stage struct {
 	Running    int
 	Pending    int            // asks outstanding
 	Capability model.Resource // of one task
+	Wanted     wanted
 
-	onHost   map[hostNumber]int32 // pending tasks that would be node-local on the host
-	inRack   []int                // pending tasks that would be rack-local, by rack
-	launched []int                // tasks running or done, by rack
-	runOn    []int                // running tasks, by rack, as the tasks themselves say
-	tasks    []task               // by index
-	done     rackTally            // completed tasks, by rack
-	hosts    hostRuns             // running tasks by host
+	launched []int     // tasks running or done, by rack
+	runOn    []int     // running tasks, by rack, as the tasks themselves say
+	tasks    []task    // by index
+	done     rackTally // completed tasks, by rack
+	hosts    hostRuns  // running tasks by host
 	demand   demandSource
 	asked    bool // Capability is that of an ask
 	assumed  int  // tasks the current what-if started
@@ -37,22 +36,22 @@ const (
 	fromTasks                     // tasks with known preferred hosts
 )
 
-func newStage(kind model.Stage, capability model.Resource) *Stage {
-	return &Stage{Kind: kind, Capability: capability, onHost: map[hostNumber]int32{}}
+func newStage(kind model.Stage, capability model.Resource, local *localIndex, number stageNumber) *Stage {
+	return &Stage{Kind: kind, Capability: capability, Wanted: wanted{local: local, stage: number}}
 }
 
 // PendingOn returns how many pending tasks would be local on a node.
-func (s *Stage) PendingOn(n *Node) int { return int(s.onHost[n.number]) }
+func (s *Stage) PendingOn(n *Node) int { return int(s.Wanted.on(n.number)) }
 
 // PendingIn returns how many pending tasks would be at least rack-local in a
 // rack, by its number.
-func (s *Stage) PendingIn(rack int) int { return at(s.inRack, rack) }
+func (s *Stage) PendingIn(rack int) int { return at(s.Wanted.inRack, rack) }
 
 // Places returns how many hosts and racks the pending tasks would be local on: 0
 // for tasks that are asked for anywhere. It costs O(racks).
 func (s *Stage) Places() int {
-	n := len(s.onHost)
-	for _, tasks := range s.inRack {
+	n := s.Wanted.placesOn
+	for _, tasks := range s.Wanted.inRack {
 		if tasks > 0 {
 			n++
 		}
@@ -87,21 +86,7 @@ func (s *Stage) Fraction() float64 {
 // clearDemand forgets what is outstanding.
 func (s *Stage) clearDemand() {
 	s.Pending = 0
-	clear(s.onHost)
-	clear(s.inRack)
-}
-
-func (s *Stage) addDemand(host hostNumber, rack, n int) {
-	if host != noHost {
-		s.onHost[host] += int32(n) //nolint:gosec // of tasks
-		if s.onHost[host] <= 0 {
-			delete(s.onHost, host)
-		}
-	}
-	if rack >= 0 {
-		s.inRack = grown(s.inRack, rack)
-		s.inRack[rack] = max(s.inRack[rack]+n, 0)
-	}
+	s.Wanted.clear()
 }
 
 // toldByJob reports whether the job itself says what is outstanding, better
@@ -128,9 +113,9 @@ func (s *Stage) applyAsk(row *model.AskRow, nodes *nodeIndex) {
 	case row.ResourceName == model.AnyName:
 		s.Pending += row.Count
 	case strings.HasPrefix(row.ResourceName, "/"):
-		s.addDemand(noHost, nodes.rack(model.RackID(row.ResourceName)).Index, row.Count)
+		s.Wanted.addIn(nodes.rack(model.RackID(row.ResourceName)).Index, row.Count)
 	default:
-		s.addDemand(nodes.hosts.number(row.ResourceName), -1, row.Count)
+		s.Wanted.addOn(nodes.hosts.number(row.ResourceName), row.Count)
 	}
 }
 
@@ -141,10 +126,10 @@ func (s *Stage) demandFromInput(in *Input, pending int) {
 	s.Pending = pending
 	if total := len(in.Blocks); total > 0 {
 		for host, n := range in.byHost { // order-free: each entry is set on its own
-			s.addDemand(host, -1, (pending*n+total-1)/total)
+			s.Wanted.addOn(host, (pending*n+total-1)/total)
 		}
 		for r, n := range in.rackBlocks {
-			s.addDemand(noHost, r, (pending*n+total-1)/total)
+			s.Wanted.addIn(r, (pending*n+total-1)/total)
 		}
 	}
 }
@@ -153,9 +138,9 @@ func (s *Stage) locality(n *Node) (model.Locality, bool) {
 	switch {
 	case s.Pending <= 0:
 		return model.OffSwitch, false
-	case s.onHost[n.number] > 0:
+	case s.Wanted.on(n.number) > 0:
 		return model.NodeLocal, true
-	case at(s.inRack, n.Rack.Index) > 0:
+	case at(s.Wanted.inRack, n.Rack.Index) > 0:
 		return model.RackLocal, true
 	}
 	return model.OffSwitch, true

@@ -140,7 +140,7 @@ func (s *Stage) countDemand(t *task, sign int, nodes *nodeIndex) {
 			continue
 		}
 		rack := nodes.numberedRack(host)
-		s.addDemand(host, -1, sign)
+		s.Wanted.addOn(host, sign)
 		first := true
 		for _, before := range t.preferred[:i] {
 			if before != noHost && nodes.numberedRack(before) == rack {
@@ -149,7 +149,7 @@ func (s *Stage) countDemand(t *task, sign int, nodes *nodeIndex) {
 			}
 		}
 		if first {
-			s.addDemand(noHost, rack, sign)
+			s.Wanted.addIn(rack, sign)
 		}
 	}
 }

@@ -31,14 +31,14 @@ func (v View) RackOf(id model.RackID) *Rack {
 func (v View) Nodes() []*Node { return v.c.nodes.sorted }
 
 // Node returns a node, nil if there is none of that id.
-func (v View) Node(id model.NodeID) *Node { return v.c.nodes.byID[id] }
+func (v View) Node(id model.NodeID) *Node { return v.c.nodes.node(id) }
 
 // RunningMaps returns the maps that run on a node, by job in no order that means
 // anything.
 func (v View) RunningMaps(n *Node) []RunningMaps { return v.c.jobs.running.at(n) }
 
 // Job returns a job, live or lately ended, nil if there is none of that id.
-func (v View) Job(id model.AppID) *Job { return v.c.jobs.byID[id] }
+func (v View) Job(id model.AppID) *Job { return v.c.jobs.job(id) }
 
 // Jobs returns the live jobs by submit time, then id.
 func (v View) Jobs() []*Job { return v.c.jobs.live }

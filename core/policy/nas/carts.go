@@ -136,6 +136,20 @@ type spreadFacts struct {
 	racks                             uint64
 }
 
+// slack is the part of a job's launched maps that may start or end before its
+// spread is computed anew: with fewer than so many maps each counts.
+const slack = 16
+
+// near reports whether what was computed from other facts still stands: all are
+// the same but for a few running maps, whose output is only predicted. A job of
+// thousands of maps would go through all racks at each launch else.
+func (f *spreadFacts) near(o *spreadFacts) bool {
+	moved := f.running - o.running
+	same := *o
+	same.running = f.running
+	return *f == same && max(moved, -moved)*slack <= f.running+f.completed
+}
+
 // spreadOf returns the job's spread, computed anew when its facts changed.
 func (rs *reduceScheduler) spreadOf(v state.View, j *state.Job, predicted *state.Prediction) *spread {
 	s := &rs.jobs.Of(j).spread
@@ -143,7 +157,7 @@ func (rs *reduceScheduler) spreadOf(v state.View, j *state.Job, predicted *state
 		reduces: j.Reduce.Tasks(), maps: predicted.Maps, running: j.Map.Running, completed: j.Map.Completed,
 		output: j.Output.Version, racks: v.Capacity().Racks,
 	}
-	if !s.read || s.from != now {
+	if !s.read || !now.near(&s.from) {
 		s.read, s.from = true, now
 		rs.divide(j, predicted, s)
 		s.due = rs.dueAt(v, j, predicted, s)

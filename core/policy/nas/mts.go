@@ -25,8 +25,10 @@ func (t *mapTask) closer(o *mapTask) bool {
 		return true
 	case t.predicted != o.predicted:
 		return !t.predicted
+	case t.output != o.output:
+		return t.output > o.output
 	}
-	return t.output > o.output
+	return model.CompareApps(&t.job.App, &o.job.App) < 0
 }
 
 // cheaper is the order of rule 2(a): category, MapCost, the output closest to
@@ -55,22 +57,16 @@ func (t *mapTask) smaller(o *mapTask) bool {
 	return t.output < o.output
 }
 
-// userMaps are the best maps of one user under each rule; a rule without any has no
+// userMaps are the best maps of one user under rule 2; a rule without any has no
 // job in it.
 type userMaps struct {
-	local     mapTask // node-local and shuffle-qualified: step 1
 	qualified mapTask // shuffle-qualified: rule 2(a)
 	least     mapTask // any: rule 2(b)
 }
 
 func (m *userMaps) add(t mapTask, available model.Bytes) {
-	if t.output <= available {
-		if t.level == model.NodeLocal && t.closer(&m.local) {
-			m.local = t
-		}
-		if t.cheaper(&m.qualified) {
-			m.qualified = t
-		}
+	if t.output <= available && t.cheaper(&m.qualified) {
+		m.qualified = t
 	}
 	if t.smaller(&m.least) {
 		m.least = t
@@ -90,25 +86,27 @@ func (ms *mapScheduler) place(in *policy.Input, congested bool) []model.Placemen
 	var over mapTask // rule 2(b) of the first user who may, with over_threshold=all
 	qualified := false
 	for _, u := range in.View.Users() {
-		free, held := ms.mapsOf(in, u, available, gated)
-		if j := free.local.job; j != nil {
+		if j := ms.localOf(in, u, available, gated); j != nil {
 			if s := ms.users[u.ID]; s != nil {
 				s.maps.reset()
 			}
 			return in.Launch(j, j.Map, model.ReasonShuffleQualified)
 		}
-		best := &free
-		if free.least.job == nil && ms.params.MapGate == GateSoft {
-			best = &held
-		}
-		if best.least.job == nil {
+		if !ms.has(in, u, gated) {
 			continue
 		}
-		qualified = qualified || best.qualified.job != nil
 		s := ms.user(u)
-		switch {
-		case !ms.skip.over(&s.maps, in.View.Now()):
+		waits := !ms.skip.over(&s.maps, in.View.Now())
+		if waits {
 			s.maps.skip(in.View.Now())
+			if ms.params.OverThreshold == ExcessUser || qualified {
+				continue // what maps the user has decides nothing
+			}
+		}
+		best := ms.mapsOf(in, u, available, gated)
+		qualified = qualified || best.qualified.job != nil
+		switch {
+		case waits:
 		case best.qualified.job != nil:
 			return ms.launchLate(in, s, best.qualified.job, model.ReasonMapWaited)
 		case ms.params.OverThreshold == ExcessUser:
@@ -131,11 +129,71 @@ func (ms *mapScheduler) launchLate(in *policy.Input, s *userState, j *state.Job,
 	return in.Launch(j, j.Map, reason)
 }
 
-// mapsOf returns the user's best maps for the offer: free those that may be
-// launched at once, held those of medium and heavy jobs while the gate is shut.
-func (ms *mapScheduler) mapsOf(in *policy.Input, u *state.User, available model.Bytes, gated bool) (free, held userMaps) {
+// localOf returns the job of step 1, nil without one: of a user's jobs with
+// node-local and shuffle-qualified maps the one that is closest. It looks at
+// the user's jobs or at those with maps on the node, whichever are fewer.
+func (ms *mapScheduler) localOf(in *policy.Input, u *state.User, available model.Bytes, gated bool) *state.Job {
+	var best mapTask
+	n := in.Offer.Node
+	if len(u.Jobs()) <= in.View.StagesLocalTo(n) {
+		for _, j := range u.Jobs() {
+			if j.Map.PendingOn(n) > 0 {
+				ms.consider(in, j, available, gated, &best)
+			}
+		}
+		return best.job
+	}
+	for j := range in.View.MapsLocalTo(n) {
+		if j.Owner == u {
+			ms.consider(in, j, available, gated, &best)
+		}
+	}
+	return best.job
+}
+
+// consider replaces the best job of step 1 by one that is closer.
+func (ms *mapScheduler) consider(in *policy.Input, j *state.Job, available model.Bytes, gated bool, best *mapTask) {
+	if !ms.startable(in, j) {
+		return
+	}
+	predicted := predict(j)
+	t := mapTask{job: j, output: predicted.MapOutput(), predicted: predicted.Predicted}
+	if t.output <= available && (!gated || ms.classes.of(&predicted) == light) && t.closer(best) {
+		*best = t
+	}
+}
+
+// startable reports whether a job has a map for the offer.
+func (ms *mapScheduler) startable(in *policy.Input, j *state.Job) bool {
+	return in.Admits(j.Map) && !j.Blacklisted(in.Offer.Node.Host)
+}
+
+// free reports whether a job's maps may be launched while the gate is as it is.
+func (ms *mapScheduler) free(j *state.Job, gated bool) bool {
+	if !gated {
+		return true
+	}
+	predicted := predict(j)
+	return ms.classes.of(&predicted) == light
+}
+
+// has reports whether a user has any map that may be launched on the offered
+// node: while the gate is shut one of a light job or, with a soft gate, any.
+func (ms *mapScheduler) has(in *policy.Input, u *state.User, gated bool) bool {
+	for _, j := range u.Jobs() {
+		if ms.startable(in, j) && (ms.params.MapGate == GateSoft || ms.free(j, gated)) {
+			return true
+		}
+	}
+	return false
+}
+
+// mapsOf returns the user's best maps for the offer: while the gate is shut those
+// of light jobs or, with a soft gate and for want of them, of the others.
+func (ms *mapScheduler) mapsOf(in *policy.Input, u *state.User, available model.Bytes, gated bool) userMaps {
+	var free, held userMaps
 	for _, j := range u.Jobs() { // by arrival, so the first of equals is the earliest
-		if !in.Admits(j.Map) || j.Blacklisted(in.Offer.Node.Host) {
+		if !ms.startable(in, j) {
 			continue
 		}
 		predicted := predict(j)
@@ -150,7 +208,10 @@ func (ms *mapScheduler) mapsOf(in *policy.Input, u *state.User, available model.
 			free.add(t, available)
 		}
 	}
-	return free, held
+	if free.least.job == nil && ms.params.MapGate == GateSoft {
+		return held
+	}
+	return free
 }
 
 // mapCost is MapCost = gamma x MapInputSize (§III-C).

@@ -134,7 +134,7 @@ func (p *Policy) search(in *policy.Input, u *state.User, saturated bool) hit {
 		if w.Next(j) && best.job != nil && chosen.job == nil {
 			chosen = best
 		}
-		l := p.bestLine(in, j, saturated)
+		l := p.bestLine(in, j, saturated, best.line)
 		if l >= best.line {
 			continue
 		}
@@ -154,15 +154,15 @@ func (p *Policy) search(in *policy.Input, u *state.User, saturated bool) hit {
 }
 
 // bestLine returns the lowest line under which the job has a task for the
-// offer, noLine if it has none.
-func (p *Policy) bestLine(in *policy.Input, j *state.Job, saturated bool) line {
+// offer, noLine if it has none below a line that is found already.
+func (p *Policy) bestLine(in *policy.Input, j *state.Job, saturated bool, found line) line {
 	maps, reduces := in.Admits(j.Map), in.Admits(j.Reduce)
 	if (!maps && !reduces) || j.Blacklisted(in.Offer.Node.Host) {
 		return noLine
 	}
 	if saturated {
 		if maps {
-			return p.mapLine(in, j, satPreferredMap)
+			return p.mapLine(in, j, satPreferredMap, found)
 		}
 		return p.satReduceLine(in, j)
 	}
@@ -170,7 +170,7 @@ func (p *Policy) bestLine(in *policy.Input, j *state.Job, saturated bool) line {
 		return p.freeReduceLine(in, j)
 	}
 	if maps {
-		return p.mapLine(in, j, freePreferredMap)
+		return p.mapLine(in, j, freePreferredMap, found)
 	}
 	return noLine
 }
@@ -183,9 +183,15 @@ func (p *Policy) bestLine(in *policy.Input, j *state.Job, saturated bool) line {
 // PreferredMapRacks is every rack there, which would let line 4 launch remote
 // reads while other jobs have local maps. Line 4 may do so only because "SAMP
 // may explicitly decide" it (§3.1), so such jobs go by lines 5 and 6.
-func (p *Policy) mapLine(in *policy.Input, j *state.Job, preferred line) line {
+func (p *Policy) mapLine(in *policy.Input, j *state.Job, preferred, found line) line {
+	if found <= preferred {
+		return noLine
+	}
 	if p.mapChoice(in.View, j).prefers(in.Offer.Node.Rack.Index) {
 		return preferred
+	}
+	if found <= preferred+1 {
+		return noLine
 	}
 	level, _ := in.View.Locality(j.Map, in.Offer.Node)
 	return preferred + 1 + line(level)

@@ -33,8 +33,14 @@ func (u *prospects) may(rack int, saturated bool) bool {
 type prospect struct {
 	of             *prospects // nil while it has none
 	seen           []uint64   // racks its pending maps were ever good on, by rack number, a bit each
+	from           placesSeen // what seen follows
 	maps           []uint64   // the same while there are pending maps
 	reduces, heavy bool
+}
+
+// placesSeen is everything that can add a rack to those maps are good on.
+type placesSeen struct {
+	spread, choice, racks int
 }
 
 // withdraw takes the job's part out.
@@ -109,10 +115,14 @@ func weighUp(p *Policy, v state.View, j *state.Job) {
 	}
 	if j.Map.Pending > 0 {
 		m := p.mapChoice(v, j)
+		now := placesSeen{j.Map.Wanted.Spread, m.version, racks}
 		for w := range k.maps {
-			k.seen[w] |= wordOf(m, j.Map, w, racks, k.seen[w])
+			if k.from != now {
+				k.seen[w] |= wordOf(m, j.Map, w, racks, k.seen[w])
+			}
 			k.set(w, k.seen[w])
 		}
+		k.from = now
 	} else {
 		for w := range k.maps {
 			k.set(w, 0)
