@@ -1,0 +1,181 @@
+package shuffle
+
+import (
+	"cmp"
+	"slices"
+
+	"heddle/core/model"
+	"heddle/core/shuffle/tandem"
+)
+
+// Demand is the least a job takes, wherever its tasks run.
+type Demand struct {
+	Arrival   float64     // seconds
+	CrossRack model.Bytes // the fewest bytes it sends across racks: LowerBound (algorithms.md 4.3)
+	Work      float64     // seconds of containers, all its tasks together
+	Path      float64     // seconds of its longest chain of tasks; for MapReduce the longest map and the longest reduce
+}
+
+// Supply is what a cluster has for its jobs.
+type Supply struct {
+	Uplinks    []model.BytesPerSecond // out of each rack, a_r; 0 is not known, and then the network bounds nothing
+	Containers int                    // how many tasks can run at once; 0 is not known, and then they bound nothing
+}
+
+// uplinks returns the capacity of all uplinks together, 0 where one is not
+// known. Every byte that crosses racks takes exactly one of them.
+func (s Supply) uplinks() float64 {
+	sum := 0.0
+	for _, c := range s.Uplinks {
+		if c <= 0 {
+			return 0
+		}
+		sum += float64(c)
+	}
+	return sum
+}
+
+// onNetwork returns the seconds a job keeps all uplinks busy.
+func (s Supply) onNetwork(d *Demand) float64 { return over(float64(d.CrossRack), s.uplinks()) }
+
+// onContainers returns the seconds a job keeps all containers busy.
+func (s Supply) onContainers(d *Demand) float64 { return over(d.Work, float64(s.Containers)) }
+
+// over returns the seconds some work takes, 0 where the capacity is not known.
+func over(work, capacity float64) float64 {
+	if capacity <= 0 {
+		return 0
+	}
+	return work / capacity
+}
+
+// LinkLoad is what one link has to carry, given a placement.
+type LinkLoad struct {
+	Bytes    model.Bytes
+	Capacity model.BytesPerSecond // 0 is not known, and then the link bounds nothing
+}
+
+// NetworkMakespan returns how many seconds pass at least from the first arrival
+// to the end of all jobs because of the network: what one server as fast as all
+// uplinks together takes for the fewest bytes, or the busiest of the links whose
+// load is known (B1 of algorithms.md 4.5). Work cannot be done before it comes,
+// so that late arrivals raise the bound above sum of bytes over capacity.
+func NetworkMakespan(jobs []Demand, s Supply, links []LinkLoad) float64 {
+	least := makespan(jobs, s.onNetwork)
+	for _, l := range links {
+		least = max(least, over(float64(l.Bytes), float64(l.Capacity)))
+	}
+	return least
+}
+
+// ComputeMakespan returns how many seconds pass at least from the first arrival
+// to the end of all jobs because of the containers: what one server as fast as
+// all of them takes, or the chain of tasks that ends last (B2 of algorithms.md
+// 4.5).
+func ComputeMakespan(jobs []Demand, s Supply) float64 {
+	least := makespan(jobs, s.onContainers)
+	if len(jobs) == 0 {
+		return least
+	}
+	first, last := jobs[0].Arrival, 0.0
+	for i := range jobs {
+		first = min(first, jobs[i].Arrival)
+		last = max(last, jobs[i].Arrival+jobs[i].Path)
+	}
+	return max(least, last-first)
+}
+
+// makespan returns the seconds from the first arrival until a single server that
+// never waits while there is work has done all.
+func makespan(jobs []Demand, size func(*Demand) float64) float64 {
+	if len(jobs) == 0 {
+		return 0
+	}
+	byTime := slices.SortedFunc(slices.Values(jobs), func(a, b Demand) int { return cmp.Compare(a.Arrival, b.Arrival) })
+	end := byTime[0].Arrival
+	for i := range byTime {
+		end = max(end, byTime[i].Arrival) + size(&byTime[i])
+	}
+	return end - byTime[0].Arrival
+}
+
+// MeanQueue returns the mean seconds from arrival to end that no schedule gets
+// below because jobs wait for each other: the integral of the longer of two
+// queues under SRPT, for the uplinks and for the containers, over the number of
+// jobs (B3 of algorithms.md 4.5; NUM §5.1.2 without the placement). 0 without
+// jobs.
+func MeanQueue(jobs []Demand, s Supply) float64 {
+	arrivals := make([]tandem.Arrival, len(jobs))
+	for i := range jobs {
+		arrivals[i] = tandem.Arrival{At: jobs[i].Arrival, Map: s.onContainers(&jobs[i]), Shuffle: s.onNetwork(&jobs[i])}
+	}
+	return tandem.LowerBound(arrivals) / float64(max(len(jobs), 1))
+}
+
+// MeanFloor returns the mean seconds the jobs would take at least each with the
+// cluster to itself: its longest chain of tasks, or its bytes over all uplinks
+// (B4 of algorithms.md 4.5). 0 without jobs.
+func MeanFloor(jobs []Demand, s Supply) float64 {
+	sum := 0.0
+	for i := range jobs {
+		sum += max(jobs[i].Path, s.onNetwork(&jobs[i]))
+	}
+	return sum / float64(max(len(jobs), 1))
+}
+
+// MeanResponse returns the better of MeanQueue and MeanFloor, which is what a
+// run's mean response time is compared with (algorithms.md 4.5).
+func MeanResponse(jobs []Demand, s Supply) float64 {
+	return max(MeanQueue(jobs, s), MeanFloor(jobs, s))
+}
+
+// Coflow is one job's transfers, given a placement.
+type Coflow struct {
+	Arrival float64       // seconds
+	Bytes   []model.Bytes // by link
+}
+
+// Isolation returns the seconds a coflow takes with all links to itself, its
+// bottleneck Gamma: the most loaded link's bytes over its capacity. Capacities
+// are by link; 0 is not known, and then the link bounds nothing.
+func (c *Coflow) Isolation(capacities []model.BytesPerSecond) float64 {
+	worst := 0.0
+	for l := range capacities {
+		worst = max(worst, c.on(l, capacities))
+	}
+	return worst
+}
+
+// on returns the seconds of a coflow on one link.
+func (c *Coflow) on(link int, capacities []model.BytesPerSecond) float64 {
+	if link >= len(c.Bytes) {
+		return 0
+	}
+	return over(float64(c.Bytes[link]), float64(capacities[link]))
+}
+
+// CoflowSum returns what the seconds from arrival to end of all coflows sum to
+// at least, whatever the rates (B5 of algorithms.md 4.5, after the analyses of
+// Varys and Sincronia): on the link for which that says most, those that use it
+// wait for each other as under SRPT, and the others take their isolation time.
+func CoflowSum(coflows []Coflow, capacities []model.BytesPerSecond) float64 {
+	best := 0.0
+	for i := range coflows {
+		best += coflows[i].Isolation(capacities)
+	}
+	var arrivals []tandem.Arrival
+	for l := range capacities {
+		arrivals = arrivals[:0]
+		rest := 0.0
+		for i := range coflows {
+			c := &coflows[i]
+			if seconds := c.on(l, capacities); seconds > 0 {
+				arrivals = append(arrivals, tandem.Arrival{At: c.Arrival, Map: seconds})
+			} else {
+				rest += c.Isolation(capacities)
+			}
+		}
+		best = max(best, rest+tandem.LowerBound(arrivals))
+	}
+	return best
+}
