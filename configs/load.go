@@ -203,7 +203,7 @@ func (l *loader) loadEnv() {
 	}
 	env := envMap(l.opts.Env)
 	for _, name := range slices.Sorted(maps.Keys(env)) {
-		if !strings.HasPrefix(name, EnvPrefix) || fromKubernetes(name) {
+		if !strings.HasPrefix(name, EnvPrefix) || name == EnvTraces || fromKubernetes(name) {
 			continue
 		}
 		from := Origin{Layer: LayerEnv, Name: name}
@@ -215,6 +215,10 @@ func (l *loader) loadEnv() {
 		l.apply(path, from, func(v reflect.Value) error { return setText(v, env[name]) })
 	}
 }
+
+// EnvTraces names the folder of the public traces that tests and benchmarks
+// read (docs/workloads.md). It is no key of the configuration.
+const EnvTraces = EnvPrefix + "TRACES"
 
 // EnvName returns the environment variable that sets a key.
 func EnvName(path string) string {

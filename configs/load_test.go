@@ -257,7 +257,7 @@ func TestAllLayersAtOnce(t *testing.T) {
 		File: file,
 		Env: []string{
 			"HEDDLE_NETWORK_PERIOD=5s", "HEDDLE_NETWORK_EWMA=5", "HEDDLE_NETWORK_SATURATON=1", "HEDDLE_WEB_PASSWORD=hunter2",
-			"HEDDLE_UPLINKS_RACKS={/r1: 1, /r2: 2}", "HEDDLE_SERVICE_HOST=10.0.0.1", "HEDDLE_PORT_7909_TCP=tcp://10.0.0.1:7909",
+			"HEDDLE_UPLINKS_RACKS={/r1: 1, /r2: 2}", "HEDDLE_SERVICE_HOST=10.0.0.1", "HEDDLE_TRACES=/data/traces", "HEDDLE_PORT_7909_TCP=tcp://10.0.0.1:7909",
 		},
 		Flags:         map[string]string{"web.max-body": "1", "web.nosuch": "1", "mode": "enforce"},
 		HadoopConfDir: "testdata/hadoop/haincomplete",
