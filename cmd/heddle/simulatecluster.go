@@ -1,0 +1,114 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"heddle/configs"
+	"heddle/core/model"
+	"heddle/core/sim"
+	"heddle/core/topology"
+)
+
+// openCluster reads a cluster by its name on a command line: a file, or
+// key=value pairs.
+func openCluster(name string) (sim.Cluster, error) {
+	ending := filepath.Ext(name)
+	if strings.Contains(name, "=") && ending != ".yml" && ending != ".yaml" {
+		c, err := configs.ParseCluster(name)
+		if err != nil {
+			return sim.Cluster{}, usageError{err}
+		}
+		return simCluster(c), nil
+	}
+	c, err := configs.ReadCluster(name)
+	if err != nil {
+		return sim.Cluster{}, fmt.Errorf("--cluster: %w", err)
+	}
+	return simCluster(c), nil
+}
+
+// simCluster returns the cluster to simulate: a described one with the
+// simulator's containers.
+func simCluster(c *configs.Cluster) sim.Cluster {
+	out := sim.Uniform(0, 0, 0, 0, 0)
+	out.Block, out.Replication = c.Block.Bytes(), c.Replication
+	both := func(r configs.Rate) topology.Link {
+		return topology.Link{Out: r.BytesPerSecond(), In: r.BytesPerSecond()}
+	}
+	for _, g := range c.Groups {
+		for range g.Racks {
+			out.Racks = append(out.Racks, sim.Rack{
+				Nodes: g.Nodes, Containers: g.Containers, Uplink: both(g.Uplink), NIC: g.NIC.BytesPerSecond(), Background: both(g.Background),
+			})
+		}
+	}
+	return out
+}
+
+// clusterSummary describes a cluster, and how Hadoop is set up on it, in a result.
+type clusterSummary struct {
+	Racks       int           `json:"racks"`
+	Nodes       int           `json:"nodes"`
+	Containers  int           `json:"containers"`
+	Groups      []rackSummary `json:"groups"` // neighbouring racks that are alike
+	Block       model.Bytes   `json:"block_bytes"`
+	Replication int           `json:"replication"`
+	Writes      bool          `json:"cross_rack_writes"`
+	HeartbeatS  float64       `json:"heartbeat_s"`
+	Slowstart   float64       `json:"slowstart"`
+}
+
+// rackSummary describes racks that are alike; rates are of each direction.
+type rackSummary struct {
+	Racks      int                  `json:"racks"`
+	Nodes      int                  `json:"nodes"`      // of each rack
+	Containers int                  `json:"containers"` // of each node
+	Uplink     model.BytesPerSecond `json:"uplink_bytes_per_s"`
+	NIC        model.BytesPerSecond `json:"nic_bytes_per_s"`
+	Background model.BytesPerSecond `json:"background_bytes_per_s"`
+}
+
+func summarizeCluster(c *sim.Cluster, p *sim.Params) clusterSummary {
+	s := clusterSummary{
+		Racks: len(c.Racks), Containers: c.Containers(), Block: c.Block, Replication: c.Replication, Writes: c.CrossRackWrites,
+		HeartbeatS: p.Heartbeat.Seconds(), Slowstart: p.Slowstart,
+	}
+	for i, r := range c.Racks {
+		s.Nodes += r.Nodes
+		if i > 0 && r == c.Racks[i-1] {
+			s.Groups[len(s.Groups)-1].Racks++
+			continue
+		}
+		s.Groups = append(s.Groups, rackSummary{
+			Racks: 1, Nodes: r.Nodes, Containers: r.Containers, Uplink: r.Uplink.Out, NIC: r.NIC, Background: r.Background.Out,
+		})
+	}
+	return s
+}
+
+func (c *clusterSummary) writesText() string {
+	if c.Writes {
+		return "copies of what is written cross racks"
+	}
+	return "copies of what is written do not cross racks"
+}
+
+// several prints a number of things.
+func several(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}
+
+// String prints a group for people.
+func (r *rackSummary) String() string {
+	text := fmt.Sprintf("%s of %s of %s, uplinks %s, interfaces %s",
+		several(r.Racks, "rack"), several(r.Nodes, "node"), several(r.Containers, "container"), configs.Rate(r.Uplink), configs.Rate(r.NIC))
+	if r.Background > 0 {
+		text += fmt.Sprintf(", %s of other traffic", configs.Rate(r.Background))
+	}
+	return text
+}

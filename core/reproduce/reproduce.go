@@ -1,0 +1,117 @@
+// Package reproduce runs the papers' experiments again and says of every
+// published result what came out (algorithms.md 3). A paper is a setup, of which
+// each setting says whether the paper gives it, and rows, each with the paper's
+// value, ours, how far it can be reproduced at all, and a verdict. Nothing is
+// set row by row: all rows of a paper come from the same runs.
+package reproduce
+
+import (
+	"fmt"
+	"strings"
+
+	"heddle/core/workload"
+)
+
+// Status says how far a result can be reproduced (algorithms.md 3).
+type Status string
+
+// The statuses.
+const (
+	Exact      Status = "exact"            // from public data, to the digits given
+	Arithmetic Status = "arithmetic"       // follows from the text alone
+	Shape      Status = "shape"            // sign, order and rough size, in a simulation
+	Impossible Status = "not reproducible" // a figure without numbers, or private data or hardware
+)
+
+// Verdict says what came out.
+type Verdict string
+
+// The verdicts.
+const (
+	Yes       Verdict = "yes"
+	No        Verdict = "no"
+	NotRun    Verdict = "not run"    // for want of what Note says
+	NotJudged Verdict = "not judged" // nothing to judge by
+)
+
+// Row is one result of a paper.
+type Row struct {
+	ID      string  `json:"id"` // as algorithms.md numbers it
+	What    string  `json:"what"`
+	Paper   string  `json:"paper"`
+	Ours    string  `json:"ours"`
+	Status  Status  `json:"status"`
+	Verdict Verdict `json:"verdict"`
+	Note    string  `json:"note,omitempty"` // why, where it did not come out
+}
+
+// Setting is one line of a setup.
+type Setting struct {
+	Name   string `json:"name"`
+	Value  string `json:"value"`
+	Source string `json:"source"` // where the paper gives it; "ours" where it does not
+}
+
+// Paper is what came of one paper.
+type Paper struct {
+	Name     string    `json:"name"`
+	Title    string    `json:"title"`
+	Settings []Setting `json:"settings"`
+	Rows     []Row     `json:"rows"`
+}
+
+// Inputs are what experiments need besides what they make themselves.
+type Inputs struct {
+	FB2010 *workload.Workload // the public trace; nil without
+	Seeds  int                // of what is drawn; 3 where it is 0
+	// Parts divides the experiments: 1, or 0, is the paper's number of runs and jobs, 10 is a tenth of them.
+	Parts int
+	// Step is told of every run that is done, and how many there are; false stops.
+	Step func(done, all int) bool
+}
+
+func (in *Inputs) seeds() int {
+	if in.Seeds <= 0 {
+		return 3
+	}
+	return in.Seeds
+}
+
+// part returns a number of runs or jobs, one at least.
+func (in *Inputs) part(of int) int { return max(of/max(in.Parts, 1), 1) }
+
+// within is the verdict on a value that has to be so near, as a part of what is
+// wanted.
+func within(got, want, part float64) Verdict {
+	if got >= want*(1-part) && got <= want*(1+part) {
+		return Yes
+	}
+	return No
+}
+
+// verdict is Yes or No.
+func verdict(ok bool) Verdict {
+	if ok {
+		return Yes
+	}
+	return No
+}
+
+// all is Yes when every value is.
+func all(verdicts ...Verdict) Verdict {
+	for _, v := range verdicts {
+		if v != Yes {
+			return No
+		}
+	}
+	return Yes
+}
+
+// list prints numbers with a format, with commas between.
+func list(format string, values ...float64) string {
+	texts := make([]string, len(values))
+	for i, v := range values {
+		texts[i] = fmt.Sprintf(format, v)
+	}
+	return strings.Join(texts, ", ")
+}

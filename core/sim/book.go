@@ -1,0 +1,238 @@
+package sim
+
+import (
+	"heddle/core/model"
+	"heddle/core/shuffle"
+	"heddle/core/sim/network"
+	"heddle/core/topology"
+	"heddle/core/workload"
+)
+
+// book keeps what a run is measured by.
+type book struct {
+	response []float64 // by job: seconds from submission to end; below 0 while it is not done
+	demands  []shuffle.Demand
+	tally    tally
+	users    map[model.UserID]*account
+	withJobs int // users
+
+	events, placements int
+	engine             float64    // seconds
+	first, last        model.Time // first submission, last end
+	begun              bool
+	stirred            model.Time // when a task last ended, or a job came
+
+	links     links
+	inspected model.Time // nodes
+
+	activeShuffle model.Bytes // of live jobs
+	activeMaps    int
+}
+
+// links are the loads of the uplinks at the last heartbeat, by rack.
+type links struct {
+	traffic, before []network.Traffic
+	loads           []topology.Link
+	congested       []bool
+	at              model.Time
+	used            [][]float64 // by rack and minute: the mean share of the busier direction
+}
+
+// usedStep is the width of a column of links.used.
+const usedStep = model.Minute
+
+// note adds what a rack's busier link was used for a while to the minutes of it.
+func (l *links) note(rack int, share float64, from, to model.Time) {
+	for from < to {
+		column := int(from / model.Time(usedStep))
+		end := min(to, model.Time(column+1)*model.Time(usedStep))
+		for len(l.used[rack]) <= column {
+			l.used[rack] = append(l.used[rack], 0)
+		}
+		l.used[rack][column] += share * end.Sub(from).Seconds() / usedStep.Seconds()
+		from = end
+	}
+}
+
+// tally sums what the result tells.
+type tally struct {
+	shuffled    model.Bytes
+	crossed     float64 // shuffle bytes between racks, by where tasks ran
+	byJob       float64 // sum over jobs that shuffle of the fraction that crossed
+	shuffling   int     // such jobs
+	level       [3]int
+	progress    float64 // sum of map progress at first reduces
+	reducing    int     // jobs with reduces
+	congestion  int     // (rack, sample) pairs
+	onsets      int
+	overTraffic int // (node, sample) pairs
+	inspections int
+	preempted   int // reduces
+}
+
+// account is one user's: what it used while it had jobs.
+type account struct {
+	used    float64 // container-seconds
+	with    float64 // seconds with live jobs
+	live    int
+	running int // containers
+	since   model.Time
+}
+
+func newBook(c *Cluster, w *workload.Workload) book {
+	b := book{
+		response: make([]float64, len(w.Jobs)), users: map[model.UserID]*account{},
+		links: links{
+			loads: make([]topology.Link, len(c.Racks)), congested: make([]bool, len(c.Racks)), used: make([][]float64, len(c.Racks)), before: make([]network.Traffic, len(c.Racks)),
+		},
+	}
+	for i := range b.response {
+		b.response[i] = -1
+	}
+	return b
+}
+
+func (b *book) arrive(j *job) {
+	if !b.begun || j.submit < b.first {
+		b.begun, b.first = true, j.submit
+	}
+	b.activeShuffle += j.of.Shuffle()
+	b.activeMaps += j.maps.total
+	u := b.users[j.of.User]
+	if u == nil {
+		u = &account{}
+		b.users[j.of.User] = u
+	}
+	if u.live++; u.live == 1 {
+		u.since = j.submit
+		b.withJobs++
+	}
+}
+
+func (b *book) ended(j *job, took model.Duration) {
+	u := b.users[j.of.User]
+	u.used += took.Seconds()
+	u.running--
+}
+
+func (b *book) finish(s *world, j *job, at model.Time) {
+	b.last = max(b.last, at)
+	b.response[j.index] = at.Sub(j.submit).Seconds()
+	b.activeShuffle -= j.of.Shuffle()
+	b.activeMaps -= j.maps.total
+	u := b.users[j.of.User]
+	if u.live--; u.live == 0 {
+		b.withJobs--
+		u.with += at.Sub(u.since).Seconds()
+	}
+	for l, n := range j.maps.level {
+		b.tally.level[l] += n
+	}
+	b.demands = append(b.demands, demandOf(s, j))
+	r := &j.reduce
+	if r.total == 0 {
+		return
+	}
+	b.tally.reducing++
+	b.tally.progress += max(r.first, 0)
+	b.tally.shuffled += j.maps.left
+	if j.maps.left > 0 {
+		crossed := float64(shuffle.CrossRack(j.maps.byRackOutput, r.byRack))
+		b.tally.crossed += crossed
+		b.tally.byJob += crossed / float64(j.maps.left)
+		b.tally.shuffling++
+	}
+}
+
+// demandOf returns the least a job takes, wherever its tasks run.
+func demandOf(s *world, j *job) shuffle.Demand {
+	m, r := &j.maps, &j.reduce
+	d := shuffle.Demand{Arrival: j.submit.Sub(0).Seconds()}
+	var blocks [][]int
+	var longest model.Duration
+	work := 0.0
+	for task := range m.total {
+		took := m.stage.Cost.Of(m.in.bytes[task])
+		longest = max(longest, took)
+		work += took.Seconds()
+		if !m.in.held(task) {
+			continue
+		}
+		var racks []int
+		for _, n := range m.in.of(task) {
+			if n >= 0 {
+				racks = append(racks, s.layout.nodes[n].rack)
+			}
+		}
+		blocks = append(blocks, racks)
+	}
+	d.Path = longest.Seconds()
+	if r.total > 0 {
+		took := r.stage.Cost.Of(m.output / model.Bytes(r.total)).Seconds()
+		work += took * float64(r.total)
+		d.Path += took
+		d.CrossRack = shuffle.LowerBound(blocks, m.stage.Input(), m.output)
+	}
+	d.Work = work
+	return d
+}
+
+// sample reads the links, and now and then the nodes.
+func (b *book) sample(s *world) {
+	l := &b.links
+	dt := s.now.Sub(l.at)
+	if dt <= 0 {
+		return
+	}
+	l.at = s.now
+	l.traffic = s.net.Traffic(l.traffic)
+	beats := int(dt / s.params.Heartbeat)
+	for r := range l.traffic {
+		rack := &s.cluster.Racks[r]
+		l.loads[r] = load(&l.before[r], &l.traffic[r], dt, rack)
+		share := max(float64(l.loads[r].Out/rack.Uplink.Out), float64(l.loads[r].In/rack.Uplink.In))
+		l.note(r, share, s.now.Add(-dt), s.now)
+		busy := share >= s.params.Congestion
+		if busy {
+			b.tally.congestion += beats
+			if !l.congested[r] {
+				b.tally.onsets++
+			}
+		}
+		l.congested[r] = busy
+	}
+	l.before, l.traffic = l.traffic, l.before
+	if s.now.Sub(b.inspected) >= s.params.Sample {
+		b.inspected = s.now
+		b.inspect(s)
+	}
+}
+
+// load is what a rack's links carried on average between two readings.
+func load(before, now *network.Traffic, dt model.Duration, rack *Rack) topology.Link {
+	var up, down model.Bytes
+	for k := range network.Kinds {
+		up += now.Up[k] - before.Up[k]
+		down += now.Down[k] - before.Down[k]
+	}
+	return topology.Link{
+		Out: model.BytesPerSecond(float64(up)/dt.Seconds()) + rack.Background.Out,
+		In:  model.BytesPerSecond(float64(down)/dt.Seconds()) + rack.Background.In,
+	}
+}
+
+// inspect counts the nodes whose maps are about to put out more than NAS's
+// TrafficThreshold: a node's part of an average wave (algorithms.md 2.3.4).
+func (b *book) inspect(s *world) {
+	if b.activeMaps == 0 {
+		return
+	}
+	each := float64(b.activeShuffle) / float64(b.activeMaps)
+	for i := range s.layout.nodes {
+		n := &s.layout.nodes[i]
+		b.tally.inspections++
+		if float64(n.outputs) > each*float64(n.total) {
+			b.tally.overTraffic++
+		}
+	}
+}

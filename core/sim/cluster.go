@@ -1,0 +1,145 @@
+package sim
+
+import (
+	"errors"
+	"fmt"
+
+	"heddle/core/model"
+	"heddle/core/sim/network"
+	"heddle/core/topology"
+)
+
+// Cluster describes the simulated cluster: racks of like nodes, and how HDFS
+// lays files out on them.
+type Cluster struct {
+	Racks       []Rack
+	Container   model.Resource // of one container; a node has Rack.Containers of them
+	Block       model.Bytes    // dfs.blocksize
+	Replication int            // dfs.replication
+	// CrossRackWrites says whether the copies of what jobs write take their way over the uplinks (algorithms.md 0.6).
+	CrossRackWrites bool
+}
+
+// Rack is one rack.
+type Rack struct {
+	Nodes      int
+	Containers int // of each node
+	Uplink     topology.Link
+	NIC        model.BytesPerSecond // of each node, in each direction
+	Background topology.Link        // of other traffic on the uplink
+}
+
+// Uniform returns a cluster of like racks with Hadoop's block size and
+// replication: nodes per rack, containers per node, and the rates of every
+// uplink and interface in each direction in bytes per second.
+func Uniform(racks, nodes, containers int, uplink, nic model.BytesPerSecond) Cluster {
+	c := Cluster{
+		Container: model.Resource{MemoryMiB: 1024, VCores: 1}, Block: 128 * model.MiB, Replication: 3, CrossRackWrites: true,
+	}
+	for range racks {
+		c.Racks = append(c.Racks, Rack{Nodes: nodes, Containers: containers, Uplink: topology.Link{Out: uplink, In: uplink}, NIC: nic})
+	}
+	return c
+}
+
+// Validate reports everything that cannot be simulated.
+func (c *Cluster) Validate() error {
+	var errs []error
+	if len(c.Racks) == 0 {
+		errs = append(errs, errors.New("cluster: no racks; give at least one"))
+	}
+	for i, r := range c.Racks {
+		if r.Nodes <= 0 || r.Containers <= 0 {
+			errs = append(errs, fmt.Errorf("cluster: rack %d: %d nodes of %d containers: give at least one of each", i+1, r.Nodes, r.Containers))
+		}
+		if !(r.Uplink.Out > 0) || !(r.Uplink.In > 0) || !(r.NIC > 0) {
+			errs = append(errs, fmt.Errorf("cluster: rack %d: uplink %g and %g, interfaces %g bytes/s: give rates above 0", i+1, r.Uplink.Out, r.Uplink.In, r.NIC))
+		}
+		if r.Background.Out < 0 || r.Background.In < 0 || r.Background.Out >= r.Uplink.Out || r.Background.In >= r.Uplink.In {
+			errs = append(errs, fmt.Errorf("cluster: rack %d: background %g and %g bytes/s: give less than the uplink carries", i+1, r.Background.Out, r.Background.In))
+		}
+	}
+	if c.Container.MemoryMiB <= 0 || c.Container.VCores <= 0 {
+		errs = append(errs, errors.New("cluster: container: give memory and vcores above 0"))
+	}
+	if c.Block <= 0 || c.Replication <= 0 {
+		errs = append(errs, errors.New("cluster: block size and replication: give values above 0"))
+	}
+	return errors.Join(errs...)
+}
+
+// Containers returns how many tasks can run at once.
+func (c *Cluster) Containers() int {
+	n := 0
+	for i := range c.Racks {
+		n += c.Racks[i].Nodes * c.Racks[i].Containers
+	}
+	return n
+}
+
+// uplinks returns the capacity of each rack's uplink, out of the rack, that
+// other traffic leaves.
+func (c *Cluster) uplinks() []model.BytesPerSecond {
+	out := make([]model.BytesPerSecond, len(c.Racks))
+	for i := range c.Racks {
+		out[i] = c.Racks[i].Uplink.Out - c.Racks[i].Background.Out
+	}
+	return out
+}
+
+func rackID(i int) model.RackID { return model.RackID(fmt.Sprintf("/rack%03d", i+1)) }
+
+// node is one simulated NodeManager with its DataNode.
+type node struct {
+	id      model.NodeID
+	host    string
+	rack    int
+	total   int // containers
+	used    int
+	outputs model.Bytes // of the maps that run on it, as they will be
+}
+
+// layout is the cluster as a run uses it.
+type layout struct {
+	nodes  []node
+	byID   map[model.NodeID]int
+	ofRack [][]int // nodes by rack
+	ids    []model.RackID
+}
+
+func newLayout(c *Cluster) layout {
+	l := layout{byID: map[model.NodeID]int{}}
+	for r := range c.Racks {
+		l.ids = append(l.ids, rackID(r))
+		var of []int
+		for i := range c.Racks[r].Nodes {
+			host := fmt.Sprintf("r%03dn%04d", r+1, i+1)
+			id := model.NodeID(host + ":8041")
+			of = append(of, len(l.nodes))
+			l.byID[id] = len(l.nodes)
+			l.nodes = append(l.nodes, node{id: id, host: host, rack: r, total: c.Racks[r].Containers})
+		}
+		l.ofRack = append(l.ofRack, of)
+	}
+	return l
+}
+
+// newNetwork returns the cluster's links.
+func newNetwork(c *Cluster, step model.Duration) (*network.Fast, error) {
+	racks := make([]network.Rack, len(c.Racks))
+	for i, r := range c.Racks {
+		racks[i] = network.Rack{Uplink: r.Uplink, NIC: r.NIC, Nodes: r.Nodes}
+	}
+	cfg := network.DefaultConfig(racks)
+	cfg.Step = step
+	f, err := network.NewFast(cfg)
+	if err != nil {
+		return nil, err
+	}
+	for i, r := range c.Racks {
+		if r.Background != (topology.Link{}) {
+			f.SetBackground(i, r.Background)
+		}
+	}
+	return f, nil
+}

@@ -1,0 +1,80 @@
+package sim
+
+import (
+	"math/rand/v2"
+	"slices"
+
+	"heddle/core/workload"
+)
+
+// hdfs places blocks as the NameNode does by default: the first replica with
+// the writer, the second on a node of another rack, the others on further nodes
+// of the second's rack (BlockPlacementPolicyDefault; algorithms.md 1.2).
+type hdfs struct {
+	layout      *layout
+	replication int
+	rand        *rand.Rand
+}
+
+// replicas appends the nodes of one block whose writer is a node.
+func (h *hdfs) replicas(dst []int32, writer int) []int32 {
+	dst = append(dst, int32(writer)) //nolint:gosec // of the cluster's nodes
+	if h.replication == 1 {
+		return dst
+	}
+	racks := len(h.layout.ofRack)
+	first := h.layout.nodes[writer].rack
+	second := first
+	if racks > 1 {
+		second = h.rand.IntN(racks - 1)
+		if second >= first {
+			second++
+		}
+	}
+	of := h.layout.ofRack[second]
+	from, left := h.rand.IntN(len(of)), h.replication-1
+	for i := range of {
+		n := int32(of[(from+i)%len(of)]) //nolint:gosec // of the cluster's nodes
+		if int(n) == writer {
+			continue
+		}
+		dst = append(dst, n)
+		if left--; left == 0 {
+			break
+		}
+	}
+	return dst
+}
+
+// writers returns a draw of the nodes that wrote the blocks of a file: over the
+// whole cluster, over a few racks, or by shares of racks.
+func (h *hdfs) writers(f *workload.File) func() int {
+	racks := len(h.layout.ofRack)
+	switch f.Place {
+	case workload.OnRacks:
+		live := h.rand.Perm(racks)[:min(max(f.Racks, 1), racks)]
+		i := 0
+		return func() int { i++; return h.nodeOf(live[i%len(live)]) }
+	case workload.ByShares:
+		upTo := make([]float64, 0, racks)
+		sum := 0.0
+		for r := range racks {
+			if r < len(f.Shares) {
+				sum += f.Shares[r]
+			}
+			upTo = append(upTo, sum)
+		}
+		return func() int {
+			at := h.rand.Float64() * sum
+			r, _ := slices.BinarySearch(upTo, at)
+			return h.nodeOf(min(r, racks-1))
+		}
+	case workload.Everywhere, workload.OfParent:
+	}
+	return func() int { return h.rand.IntN(len(h.layout.nodes)) }
+}
+
+func (h *hdfs) nodeOf(rack int) int {
+	of := h.layout.ofRack[rack]
+	return of[h.rand.IntN(len(of))]
+}

@@ -1,0 +1,217 @@
+package network
+
+import (
+	"math"
+
+	"heddle/core/model"
+)
+
+// queue is the flows of one kind from one rack to another, which all get the
+// same bytes per unit of weight. Its own time is the bytes a unit of weight has
+// been served since the queue was last empty: a flow ends when that reaches a
+// number known since its start, however the rate of the queue changes
+// (generalized processor sharing: Parekh and Gallager 1993).
+type queue struct {
+	heap     []entry // by due, earliest first; see flow.due
+	served   float64 // bytes per unit of weight, at
+	at       model.Time
+	weight   float64     // of all flows
+	rate     float64     // granted, bytes/ms
+	limit    float64     // of the rate per unit of weight: the node interfaces, bytes/ms
+	backlog  float64     // bytes not sent, at
+	entered  model.Bytes // less what was taken back
+	up, down int32       // links
+	kind     Kind
+	timed    int32 // flows whose end is to be known when it comes
+}
+
+// entry is a flow in the heap, with a due that is not later than its own.
+type entry struct {
+	due float64
+	id  int32
+}
+
+// flow is bytes on their way in a queue.
+type flow struct {
+	due    float64 // what its queue has served per unit of weight when it ends
+	weight float64
+	queue  int32
+	slot   int32 // where in the heap; idle when it has nothing to send
+	timed  bool  // its end is to be known when it comes
+}
+
+// idle is the slot of a flow with nothing to send, none no flow.
+const (
+	idle = -1
+	none = -1
+)
+
+// sent returns the bytes that have left, at.
+func (q *queue) sent() model.Bytes {
+	if len(q.heap) == 0 {
+		return q.entered
+	}
+	return q.entered - model.Bytes(math.Round(max(q.backlog, 0)))
+}
+
+// pace returns the bytes/ms the queue sends.
+func (q *queue) pace() float64 { return min(q.rate, q.limit*q.weight) }
+
+// serve sends for so many milliseconds, or until the first flow ends. It returns
+// that flow and the time that remains, or none when there is no such flow.
+func (q *queue) serve(flows []flow, ms float64) (ended int32, rest float64) {
+	if len(q.heap) == 0 {
+		return none, 0
+	}
+	id, pace := q.top(flows), q.pace()
+	todo := flows[id].due - q.served
+	if todo*flows[id].weight >= moved {
+		need := todo * q.weight / pace // +Inf at pace 0
+		if need > ms+rounding {
+			q.served += pace * ms / q.weight
+			q.backlog -= pace * ms
+			return none, 0
+		}
+		q.served += todo
+		q.backlog -= todo * q.weight
+		ms = max(ms-need, 0)
+	}
+	return id, ms
+}
+
+// ends returns when the first flow ends at the present pace, or never where no
+// end is to be known.
+func (q *queue) ends(flows []flow) model.Time {
+	if len(q.heap) == 0 || q.timed == 0 {
+		return never
+	}
+	id := q.top(flows)
+	pace := q.pace()
+	left := (flows[id].due - q.served) * flows[id].weight
+	switch {
+	case left < moved:
+		return q.at
+	case pace == 0:
+		return never
+	}
+	return after(q.at, (flows[id].due-q.served)*q.weight/pace)
+}
+
+// top returns the flow that ends first. Bytes that are added to a flow make it
+// later without moving it in the heap; it moves once it is on top.
+func (q *queue) top(flows []flow) int32 {
+	for {
+		id := q.heap[0].id
+		if q.heap[0].due >= flows[id].due {
+			return id
+		}
+		q.heap[0].due = flows[id].due
+		q.sink(flows, 0)
+	}
+}
+
+// insert puts an idle flow of so many bytes in. The queue is served up to now.
+func (q *queue) insert(flows []flow, id int32, bytes model.Bytes) {
+	f := &flows[id]
+	if len(q.heap) == 0 { // its own time starts again, so that it stays exact
+		q.served, q.weight, q.backlog = 0, 0, 0
+	}
+	f.due = q.served + float64(bytes)/f.weight
+	q.weight += f.weight
+	q.backlog += float64(bytes)
+	q.entered += bytes
+	f.slot = small(len(q.heap))
+	q.heap = append(q.heap, entry{f.due, id})
+	q.rise(flows, int(f.slot))
+}
+
+// more adds bytes to a flow that is in the queue.
+func (q *queue) more(f *flow, bytes model.Bytes) {
+	f.due += float64(bytes) / f.weight
+	q.backlog += float64(bytes)
+	q.entered += bytes
+}
+
+// less takes bytes that it has not sent from a flow that is in the queue. The
+// queue is served up to now.
+func (q *queue) less(flows []flow, id int32, bytes model.Bytes) {
+	f := &flows[id]
+	f.due = max(f.due-float64(bytes)/f.weight, q.served)
+	q.backlog -= float64(bytes)
+	q.entered -= bytes
+	if q.heap[f.slot].due > f.due {
+		q.heap[f.slot].due = f.due
+		q.rise(flows, int(f.slot))
+	}
+}
+
+// reweigh changes a flow's weight. The queue is served up to now.
+func (q *queue) reweigh(flows []flow, id int32, weight float64) {
+	f := &flows[id]
+	f.due = q.served + (f.due-q.served)*f.weight/weight
+	q.weight += weight - f.weight
+	f.weight = weight
+	if q.heap[f.slot].due > f.due {
+		q.heap[f.slot].due = f.due
+		q.rise(flows, int(f.slot))
+	}
+}
+
+// drop takes a flow out and returns the bytes it had not sent. The queue is
+// served up to now.
+func (q *queue) drop(flows []flow, id int32) float64 {
+	f := &flows[id]
+	left := max((f.due-q.served)*f.weight, 0)
+	slot, last := int(f.slot), len(q.heap)-1
+	f.slot = idle
+	q.weight -= f.weight
+	q.backlog -= left
+	if slot != last {
+		q.heap[slot] = q.heap[last]
+		flows[q.heap[slot].id].slot = small(slot)
+	}
+	q.heap = q.heap[:last]
+	if slot != last {
+		q.rise(flows, slot)
+		q.sink(flows, int(flows[q.heap[slot].id].slot))
+	}
+	if last == 0 {
+		q.weight, q.backlog = 0, 0
+	}
+	return left
+}
+
+// rise and sink restore the heap around a slot.
+func (q *queue) rise(flows []flow, slot int) {
+	e := q.heap[slot]
+	for slot > 0 {
+		parent := (slot - 1) / 2
+		if q.heap[parent].due <= e.due {
+			break
+		}
+		q.put(flows, slot, q.heap[parent])
+		slot = parent
+	}
+	q.put(flows, slot, e)
+}
+
+func (q *queue) sink(flows []flow, slot int) {
+	e := q.heap[slot]
+	for {
+		child := 2*slot + 1
+		if child+1 < len(q.heap) && q.heap[child+1].due < q.heap[child].due {
+			child++
+		}
+		if child >= len(q.heap) || q.heap[child].due >= e.due {
+			break
+		}
+		q.put(flows, slot, q.heap[child])
+		slot = child
+	}
+	q.put(flows, slot, e)
+}
+
+func (q *queue) put(flows []flow, slot int, e entry) {
+	q.heap[slot] = e
+	flows[e.id].slot = small(slot)
+}

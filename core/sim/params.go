@@ -1,0 +1,78 @@
+package sim
+
+import (
+	"errors"
+	"fmt"
+
+	"heddle/core/model"
+)
+
+// Params are the rules of the simulated Hadoop that are no part of the cluster.
+type Params struct {
+	Heartbeat model.Duration // of every node; the scheduler answers it
+	// Multiple lets one heartbeat start as many containers as fit; else it is one (yarn.scheduler.fair.assignmultiple).
+	Multiple  bool
+	Slowstart float64 // mapreduce.job.reduce.slowstart.completedmaps
+	RampUp    float64 // yarn.app.mapreduce.am.job.reduce.rampup.limit
+	// AMStart is how long an ApplicationMaster takes from its container's launch until it asks for tasks; with 0 it takes
+	// no time and no container.
+	AMStart model.Duration
+	AMShare float64 // of all containers that ApplicationMasters may have, one at least (maximum-am-resource-percent)
+	// Starved is how long a job may have pending maps, none running and no container free before it gives a rack's
+	// reduces up for them (RMContainerAllocator's preemption of reduces).
+	Starved model.Duration
+	// NetworkStep is how often rates are shared out anew (package network).
+	NetworkStep model.Duration
+	Congestion  float64 // an uplink at or above it counts as congested
+	// Sample is how often node-level figures are taken.
+	Sample model.Duration
+	// Limit ends a run that does not come to its end; 0 is none.
+	Limit model.Time
+	Seed  uint64
+	// Clock returns seconds since any moment; with it the time spent in the engine is measured. Nil measures nothing
+	// (I1).
+	Clock func() float64
+}
+
+func (p *Params) clock() float64 {
+	if p.Clock == nil {
+		return 0
+	}
+	return p.Clock()
+}
+
+// DefaultParams returns Hadoop's defaults and those of algorithms.md 1.5 and 1.6.
+func DefaultParams() Params {
+	return Params{
+		Heartbeat: model.Second, Slowstart: 0.05, RampUp: 0.5, AMShare: 0.1, Starved: 5 * model.Second,
+		NetworkStep: model.Second, Congestion: 0.8, Sample: 10 * model.Second, Seed: 1,
+	}
+}
+
+// Validate reports every parameter that is out of range.
+func (p *Params) Validate() error {
+	var errs []error
+	for _, d := range []struct {
+		name string
+		of   model.Duration
+	}{{"heartbeat", p.Heartbeat}, {"starved", p.Starved}, {"network step", p.NetworkStep}, {"sample", p.Sample}} {
+		if d.of <= 0 {
+			errs = append(errs, fmt.Errorf("%s: must be above 0", d.name))
+		}
+	}
+	for _, f := range []struct {
+		name string
+		of   float64
+	}{{"slowstart", p.Slowstart}, {"ramp-up limit", p.RampUp}, {"ApplicationMasters' share", p.AMShare}, {"congestion threshold", p.Congestion}} {
+		if !(f.of >= 0 && f.of <= 1) {
+			errs = append(errs, fmt.Errorf("%s: must be between 0 and 1, is %g", f.name, f.of))
+		}
+	}
+	if p.AMStart < 0 {
+		errs = append(errs, errors.New("start of an ApplicationMaster: must not be negative"))
+	}
+	if p.Limit < 0 {
+		errs = append(errs, errors.New("limit: must not be negative"))
+	}
+	return errors.Join(errs...)
+}

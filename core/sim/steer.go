@@ -1,0 +1,129 @@
+package sim
+
+import (
+	"heddle/core/engine"
+	"heddle/core/model"
+	"heddle/core/policy"
+	"heddle/core/state"
+)
+
+// Steering is heddle's relay in front of the simulated scheduler: a policy's
+// plans limit what the applications ask for to racks (docs/enforce.md).
+//
+// Simplified: what is pinned counts as local to the rack at once, where the relay
+// widens to all hosts of a rack after a while; holds are not kept, as the
+// relay's defaults have it.
+type Steering struct {
+	Name   string // of the policy
+	Policy policy.Policy
+	Every  model.Duration // between two rounds of plans
+	Pin    model.Duration // after which reduces are asked for anywhere
+	Trim   model.Duration // after which maps are
+}
+
+// steering keeps the limits.
+type steering struct {
+	Steering
+	planner *engine.Engine
+	next    model.Time
+	now     model.Time
+	limits  map[*state.Stage]*limit
+}
+
+// limit is what the relay has made of a stage's asks.
+type limit struct {
+	counts []int // by rack: of reduces how many in all; of maps any above 0 admits the rack
+	kind   model.Stage
+	until  model.Time
+}
+
+// Steer puts a relay in front of the scheduler, before Run.
+func (s *Sim) Steer(by Steering) {
+	s.steering = &steering{
+		Steering: by, planner: engine.New(engine.Options{Name: by.Name, Seed: s.params.Seed, MaxOffers: s.cluster.Containers()}, by.Policy, s.state),
+		limits: map[*state.Stage]*limit{},
+	}
+	s.engine.Limit(s.steering)
+}
+
+// Admits implements policy.Limits.
+func (t *steering) Admits(s *state.Stage, rack int) bool {
+	l := t.limits[s]
+	switch {
+	case l == nil || t.now >= l.until:
+		return true
+	case rack >= len(l.counts):
+		return false
+	case l.kind == model.StageMap:
+		return l.counts[rack] > 0
+	}
+	return s.Launched(rack) < l.counts[rack]
+}
+
+// plan asks for plans when it is time, and at once for jobs that ask for something
+// new: the relay lets no first ask go on without one.
+func (t *steering) plan(v state.View, now model.Time) error {
+	t.now = now
+	jobs := v.Jobs()
+	if now < t.next {
+		jobs = t.newcomers(jobs)
+	} else {
+		t.next = now.Add(t.Every)
+	}
+	if len(jobs) == 0 {
+		return nil
+	}
+	plans, err := t.planner.PlanJobs(jobs)
+	if err != nil {
+		return err
+	}
+	for i := range plans {
+		t.limit(v, &plans[i])
+	}
+	return nil
+}
+
+// newcomers returns the jobs with a stage that asks for the first time.
+func (t *steering) newcomers(jobs []*state.Job) []*state.Job {
+	var out []*state.Job
+	for _, j := range jobs {
+		asks := false
+		for _, s := range []*state.Stage{j.Map, j.Reduce} {
+			if s.Pending > 0 && t.limits[s] == nil {
+				t.limits[s] = &limit{} // none, until there is a plan
+				asks = true
+			}
+		}
+		if asks {
+			out = append(out, j)
+		}
+	}
+	return out
+}
+
+// forget drops what is kept of a job that is over.
+func (t *steering) forget(j *state.Job) {
+	delete(t.limits, j.Map)
+	delete(t.limits, j.Reduce)
+}
+
+// limit takes a plan of racks. A plan that changes does not begin its deadline anew.
+func (t *steering) limit(v state.View, p *model.Plan) {
+	s := v.Job(p.App).Stage(p.Stage)
+	if len(p.Racks) == 0 || s.Pending == 0 {
+		return
+	}
+	l := t.limits[s]
+	if l == nil || l.kind == "" {
+		wait := t.Pin
+		if p.Stage == model.StageMap {
+			wait = t.Trim
+		}
+		l = &limit{kind: p.Stage, until: t.now.Add(wait)}
+		t.limits[s] = l
+	}
+	l.counts = append(l.counts[:0], make([]int, len(v.Racks()))...)
+	for _, r := range p.Racks {
+		l.counts[v.RackOf(r.Rack).Index] = r.Count
+	}
+}
