@@ -39,6 +39,11 @@ func importRules() []importRule {
 		{testSupport, []string{"core"}},
 		{"core/engine", policies},
 		{"core/trace", model},
+		{"core/fluid", shuffle},
+		{"core/workload", topology},
+		{"core/reproduce", and(policies, "core/engine", "core/workload", "core/sim", "core/fluid")},
+		{"core/sim", and(policies, "core/engine", "core/workload", "core/sim")},
+		{"core/sim/network", topology},
 
 		{"yarnproxy/rest", model},
 		{"yarnproxy/ipc", model},
@@ -51,6 +56,7 @@ func importRules() []importRule {
 		{"yarnproxy/api", and(model, "core/state")},
 		{"hdfsclient", and(model, "yarnproxy/rest", "yarnproxy/ipc")},
 		{"metrics", and(model, "core/state")},
+		{"metrics/report", model},
 		{"configs", []string{"core"}},
 
 		{"integration", []string{"core", "yarnproxy", "hdfsclient", "metrics", "configs"}},
