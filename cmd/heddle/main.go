@@ -69,7 +69,7 @@ where maps and reduces should run, and tells: over REST, and to Prometheus.`,
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(newServe(), newDemo(), newRecord(), newPlan(), newExplain(), newClientConfig(), newSimulate(), newFluid(), newCheck(), newPolicies(), newVersion())
+	root.AddCommand(newServe(), newDemo(), newRecord(), newPlan(), newExplain(), newClientConfig(), newSimulate(), newFluid(), newReproduce(), newCheck(), newPolicies(), newVersion())
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	wrapArgs(root)

@@ -1,7 +1,6 @@
 package reproduce
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -10,18 +9,16 @@ import (
 	"heddle/core/workload"
 )
 
-// errStopped is returned when Inputs.Step says to stop.
-var errStopped = errors.New("stopped")
-
 // numLab runs NUM's fluid model (§5; algorithms.md 3.2).
 type numLab struct {
-	in        *Inputs
-	all       []fluid.Job // of FB-2010
-	maps      []fluid.Job // those with map work
-	done, sum int
+	in   *Inputs
+	all  []fluid.Job // of FB-2010
+	maps []fluid.Job // those with map work
 }
 
 const (
+	numTitle   = "Optimizing Network Usage in MapReduce Scheduling"
+	numRates   = 8   // 0.25 to 2
 	numRuns    = 100 // of a synthetic figure (§5.1.3)
 	gainLambda = 1.25
 )
@@ -29,7 +26,7 @@ const (
 // NUM reproduces "Optimizing Network Usage in MapReduce Scheduling".
 func NUM(in *Inputs) (Paper, error) {
 	p := Paper{
-		Name: "num", Title: "Optimizing Network Usage in MapReduce Scheduling",
+		Name: "num", Title: numTitle,
 		Settings: []Setting{
 			{"model", "overlapping tandem queues, fluid, online, preemptive", "§3"},
 			{"synthetic jobs", "map size lognormal, mean 1 and standard deviation 3.65, times a lognormal of mean 1 and 3.29; Poisson arrivals; 2,000 jobs", "§5.1.3"},
@@ -42,11 +39,12 @@ func NUM(in *Inputs) (Paper, error) {
 		},
 	}
 	lab := &numLab{in: in}
-	lab.sum = 8*in.seeds() + 1
+	runs := numRates*in.seeds() + 1
 	if in.FB2010 != nil {
-		lab.sum += 9
+		runs += len(numBetas()) + 2
 		lab.load(in.FB2010)
 	}
+	in.begin(runs)
 	synthetic, err := lab.synthetic()
 	if err != nil {
 		return p, err
@@ -73,15 +71,6 @@ func (l *numLab) load(w *workload.Workload) {
 			l.maps = append(l.maps, job)
 		}
 	}
-}
-
-// step reports a run that is done.
-func (l *numLab) step() error {
-	l.done++
-	if l.in.Step != nil && !l.in.Step(l.done, l.sum) {
-		return errStopped
-	}
-	return nil
 }
 
 // ratios are the mean responses of the paper's policies over the lower bound.
@@ -117,13 +106,17 @@ func play(jobs []fluid.Job, c fluid.Capacity) (ratios, []fluid.Result, error) {
 func (l *numLab) synthetic() ([]Row, error) {
 	var fair75, fair100, gain []float64
 	below, light, heavy, use := true, true, true, 1.0
+	means := make([]ratios, l.in.seeds()*numRates)
+	err := l.in.each(len(means), func(i int) (err error) {
+		means[i], err = l.lambda(numRate(i%numRates), i/numRates)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
 	for set := range l.in.seeds() {
-		for k := 1; k <= 8; k++ {
-			lambda := 0.25 * float64(k)
-			mean, err := l.lambda(lambda, set)
-			if err != nil {
-				return nil, err
-			}
+		for k := range numRates {
+			lambda, mean := numRate(k), &means[set*numRates+k]
 			better := min(mean.maxs, mean.split)
 			below = below && mean.num < better
 			use = min(use, mean.use)
@@ -151,6 +144,9 @@ func (l *numLab) synthetic() ([]Row, error) {
 	}, nil
 }
 
+// numRate returns a rate λ.
+func numRate(k int) float64 { return 0.25 * float64(k+1) }
+
 // lambda returns the mean ratios over the runs of one set of seeds at one rate.
 func (l *numLab) lambda(lambda float64, set int) (ratios, error) {
 	var mean ratios
@@ -172,7 +168,7 @@ func (l *numLab) lambda(lambda float64, set int) (ratios, error) {
 		mean.numu += r.numu / n
 		mean.use += r.use / n
 	}
-	return mean, l.step()
+	return mean, nil
 }
 
 // numTrace are the rows of FB-2010.
@@ -226,32 +222,40 @@ func (l *numLab) trace() ([]Row, error) {
 		}
 		return rows, nil
 	}
+	betas := numBetas()
+	results := make([]*atBeta, len(betas))
+	err := l.in.each(len(betas), func(i int) (err error) {
+		results[i], err = l.beta(betas[i])
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
 	at := map[float64]*atBeta{}
-	for _, beta := range numBetas() {
-		a := &atBeta{}
-		var err error
-		if a.all, a.results, err = play(l.all, l.day(l.all, beta)); err != nil {
-			return nil, err
-		}
-		if beta == 0.3 || beta == 1 {
-			if a.input, _, err = play(l.maps, l.day(l.maps, beta)); err != nil {
-				return nil, err
-			}
-		}
-		at[beta] = a
-		if err := l.step(); err != nil {
-			return nil, err
-		}
+	for i, beta := range betas {
+		at[beta] = results[i]
 	}
 	rows := append(l.overBound(at), l.gains(at)...)
-	for _, q := range []fluid.Queue{fluid.MapQueue, fluid.ShuffleQueue} {
-		row, err := l.matched(q, at[0.3].results)
-		if err != nil {
-			return nil, err
-		}
-		rows = append(rows, row)
+	queues := []fluid.Queue{fluid.MapQueue, fluid.ShuffleQueue}
+	matched := make([]Row, len(queues))
+	err = l.in.each(len(queues), func(i int) (err error) {
+		matched[i], err = l.matched(queues[i], at[0.3].results)
+		return err
+	})
+	return append(append(rows, matched...), l.network(at)...), err
+}
+
+// beta runs FB-2010 with one shuffle capacity.
+func (l *numLab) beta(beta float64) (*atBeta, error) {
+	a := &atBeta{}
+	var err error
+	if a.all, a.results, err = play(l.all, l.day(l.all, beta)); err != nil {
+		return nil, err
 	}
-	return append(rows, l.network(at)...), l.step()
+	if beta == 0.3 || beta == 1 {
+		a.input, _, err = play(l.maps, l.day(l.maps, beta))
+	}
+	return a, err
 }
 
 // overBound gives N6 to N9.
@@ -303,7 +307,7 @@ func (l *numLab) matched(q fluid.Queue, results []fluid.Result) (Row, error) {
 		}
 		near = near && math.Abs(got[k]-want[k]) <= 0.02
 	}
-	return numRow(id, list("%.3f", got[:]...), verdict(near)), l.step()
+	return numRow(id, list("%.3f", got[:]...), verdict(near)), nil
 }
 
 // network gives N15 and N17.
@@ -332,7 +336,15 @@ func (l *numLab) day(jobs []fluid.Job, beta float64) fluid.Capacity {
 }
 
 // slowdown gives N16.
-func (l *numLab) slowdown() (Row, error) {
+func (l *numLab) slowdown() (row Row, err error) {
+	err = l.in.each(1, func(int) error {
+		row, err = l.slowdowns()
+		return err
+	})
+	return row, err
+}
+
+func (l *numLab) slowdowns() (Row, error) {
 	const buckets = 50
 	row := Row{ID: "N16", What: "NUM(.85) has a smaller slowdown than Fair at every job size, 50 buckets, λ = 0.75", Paper: "a figure of 10^6 jobs", Status: Exact}
 	s := fluid.PaperSynthetic(0.75, 1)
@@ -366,7 +378,7 @@ func (l *numLab) slowdown() (Row, error) {
 	row.Ours = fmt.Sprintf("worse in %d of %d; Fair %.1f to %.1f, NUM %.2f to %.2f, %d jobs", worse, len(by[0]),
 		by[0][0].Slowdown, by[0][last].Slowdown, by[1][0].Slowdown, by[1][last].Slowdown, len(jobs))
 	row.Verdict = verdict(worse == 0)
-	return row, l.step()
+	return row, nil
 }
 
 func average(of []float64) float64 {

@@ -34,13 +34,8 @@ func facebook(t *testing.T) *workload.Workload {
 func TestNUM(t *testing.T) {
 	t.Parallel()
 	trace := facebook(t)
-	steps := 0
-	p, err := reproduce.NUM(&reproduce.Inputs{FB2010: trace, Parts: 20, Step: func(done, all int) bool {
-		if steps++; done != steps || done > all {
-			t.Errorf("step %d of %d is told as %d", steps, all, done)
-		}
-		return true
-	}})
+	runs, ended := 0, 0
+	p, err := reproduce.NUM(&reproduce.Inputs{FB2010: trace, Parts: 20, Begin: func(n int) { runs += n }, End: func() { ended++ }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,6 +53,9 @@ func TestNUM(t *testing.T) {
 		if r.Verdict != want {
 			t.Errorf("%s %s: %s for %s: %s, want %s", r.ID, r.What, r.Ours, r.Paper, r.Verdict, want)
 		}
+	}
+	if runs == 0 || ended != runs {
+		t.Errorf("%d runs were announced, %d ended", runs, ended)
 	}
 	if len(p.Rows) != 17 {
 		t.Errorf("%d rows, want 17", len(p.Rows))

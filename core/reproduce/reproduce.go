@@ -6,11 +6,29 @@
 package reproduce
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
 	"heddle/core/workload"
 )
+
+// errStopped is returned when Inputs.Stopped says so.
+var errStopped = errors.New("stopped")
+
+// Preset is a paper's setup, ready to run.
+type Preset struct {
+	Name  string // on a command line
+	Title string // of the paper
+	Run   func(in *Inputs) (Paper, error)
+}
+
+// Presets returns the papers in the order of algorithms.md 3.
+func Presets() []Preset {
+	return []Preset{
+		{"num", numTitle, NUM},
+	}
+}
 
 // Status says how far a result can be reproduced (algorithms.md 3).
 type Status string
@@ -60,14 +78,56 @@ type Paper struct {
 	Rows     []Row     `json:"rows"`
 }
 
-// Inputs are what experiments need besides what they make themselves.
+// Inputs are what experiments need besides what they make themselves. What is
+// nil is not there.
 type Inputs struct {
-	FB2010 *workload.Workload // the public trace; nil without
+	FB2010 *workload.Workload // the public trace
 	Seeds  int                // of what is drawn; 3 where it is 0
 	// Parts divides the experiments: 1, or 0, is the paper's number of runs and jobs, 10 is a tenth of them.
 	Parts int
-	// Step is told of every run that is done, and how many there are; false stops.
-	Step func(done, all int) bool
+	// Each calls run with 0 to n-1, several at once if it likes; the runs share nothing they write to. Without it
+	// they go one after the other.
+	Each func(n int, run func(i int) error) error
+	// Begin is told how many more runs there will be, End of every one that is done; End may be called from several
+	// goroutines if Each runs several.
+	Begin func(runs int)
+	End   func()
+	// Stopped says whether to give up; it may be called from several goroutines too.
+	Stopped func() bool
+}
+
+// begin tells how many runs will follow.
+func (in *Inputs) begin(runs int) {
+	if in.Begin != nil {
+		in.Begin(runs)
+	}
+}
+
+func (in *Inputs) stopped() bool { return in.Stopped != nil && in.Stopped() }
+
+// each does n runs that begin was told of.
+func (in *Inputs) each(n int, run func(i int) error) error {
+	one := func(i int) error {
+		if in.stopped() {
+			return errStopped
+		}
+		if err := run(i); err != nil {
+			return err
+		}
+		if in.End != nil {
+			in.End()
+		}
+		return nil
+	}
+	if in.Each != nil {
+		return in.Each(n, one)
+	}
+	for i := range n {
+		if err := one(i); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (in *Inputs) seeds() int {

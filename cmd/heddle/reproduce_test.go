@@ -1,0 +1,63 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"strings"
+	"testing"
+
+	"heddle/core/reproduce"
+)
+
+// A small part of NUM in the three forms. Without the trace its rows are not run.
+func TestReproduce(t *testing.T) {
+	t.Parallel()
+	code, out, errs := heddle(t, "reproduce", "num", "--parts", "100", "--seeds", "1", "-o", "json")
+	var a reproduceAnswer
+	if err := json.Unmarshal([]byte(out), &a); code != exitOK || err != nil || !strings.Contains(errs, "nothing of FB-2010") {
+		t.Fatalf("exit %d, %v: %s%s", code, err, out, errs)
+	}
+	if len(a.Papers) != 1 || len(a.Papers[0].Rows) != 17 || a.Parts != 100 || a.Seeds != 1 {
+		t.Errorf("%+v", a)
+	}
+	for _, r := range a.Papers[0].Rows {
+		if (r.ID == "N7") != (r.Verdict == reproduce.NotRun) && (r.ID == "N7" || r.ID == "N4") {
+			t.Errorf("%s is %s", r.ID, r.Verdict)
+		}
+	}
+	var text strings.Builder
+	if err := a.print(&text, "text"); err != nil || !strings.Contains(text.String(), "ROW  VERDICT") || !strings.Contains(text.String(), "17 rows: ") {
+		t.Errorf("%v: %s", err, text.String())
+	}
+	a.Papers[0].Rows[0].Ours = "1|2"
+	page := a.page()
+	for _, want := range []string{"## num: Optimizing", `| 1\|2 |`, "1/100 of the jobs", "| setting | value | from |"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("no %q in the page", want)
+		}
+	}
+}
+
+func TestReproduceRefuses(t *testing.T) {
+	t.Parallel()
+	for want, args := range map[string][]string{
+		`no paper "nosuch"; there are`:            {"nosuch"},
+		`--output "table": want text, json or md`: {"num", "-o", "table"},
+		"--parts 0: must be 1 or more":            {"--parts", "0"},
+		"--seeds -1: must be 1 or more":           {"--seeds", "-1"},
+	} {
+		if code, _, errs := heddle(t, append([]string{"reproduce"}, args...)...); code != exitUsage || !strings.Contains(errs, want) {
+			t.Errorf("%v: exit %d, %s; want %s", args, code, errs, want)
+		}
+	}
+	if code, _, errs := heddle(t, "reproduce", "num", "--traces", t.TempDir()); code != exitFailed || !strings.Contains(errs, "docs/workloads.md") {
+		t.Errorf("exit %d, %s", code, errs)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var errs strings.Builder
+	if code := execute(ctx, []string{"reproduce", "num"}, io.Discard, &errs); code != exitFailed || !strings.Contains(errs.String(), "interrupted in num") {
+		t.Errorf("exit %d, %s", code, errs.String())
+	}
+}
