@@ -2,6 +2,7 @@ package shuffle_test
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -80,9 +81,9 @@ func (j *smallJob) demand() shuffle.Demand {
 		racks[i] = b.replicas
 		longest, work = max(longest, b.seconds), work+b.seconds
 	}
-	n := float64(len(j.blocks))
+	each := model.Bytes(min(j.input, j.output))
 	return shuffle.Demand{
-		Arrival: j.arrival, CrossRack: shuffle.LowerBound(racks, model.Bytes(n*j.input), model.Bytes(n*j.output)),
+		Arrival: j.arrival, CrossRack: shuffle.LowerBound(racks, slices.Repeat([]model.Bytes{each}, len(racks))),
 		Work: work, Path: longest + j.reduce,
 	}
 }

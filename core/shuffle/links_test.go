@@ -329,8 +329,7 @@ func TestLowerBoundIsExact(t *testing.T) {
 		blocks := rapid.SliceOfN(rapid.SliceOfNDistinct(rapid.IntRange(0, racks-1), 1, racks, rapid.ID), 1, 4).Draw(t, "blocks")
 		perMap := model.Bytes(rapid.IntRange(0, 2500).Draw(t, "output of a map"))
 		const read, n = 1000, 3
-		input, total := read*model.Bytes(len(blocks)), perMap*model.Bytes(len(blocks))
-		bound := shuffle.LowerBound(blocks, input, total)
+		bound := shuffle.LowerBound(blocks, slices.Repeat([]model.Bytes{min(read, perMap)}, len(blocks)))
 		if len(blocks) == 1 && bound != 0 {
 			t.Fatalf("one block: %d", bound)
 		}

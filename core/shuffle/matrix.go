@@ -148,26 +148,26 @@ func Uniform(racks, n int) []int {
 }
 
 // LowerBound returns the fewest bytes any scheduler sends across racks for one
-// job with its replicas where they are (algorithms.md 4.3): min over racks q of
-// (1 - cov_q) * min(input, shuffle), cov_q the fraction of blocks with a
-// replica on q. blocks[i] lists the racks of block i.
-func LowerBound(blocks [][]int, input, shuffle model.Bytes) model.Bytes {
-	if len(blocks) == 0 {
-		return 0
-	}
-	covered := map[int]int{}
-	for _, racks := range blocks {
+// job with its replicas where they are (algorithms.md 4.3): the least over racks
+// q of what the blocks without a replica on q cost, each the smaller of its own
+// bytes and of what its map leaves. blocks[i] lists the racks of block i, least[i]
+// is that smaller size. With blocks of one size it is (1 - cov_q) * min(input,
+// shuffle), cov_q the part of them with a replica on q.
+func LowerBound(blocks [][]int, least []model.Bytes) model.Bytes {
+	var all, best model.Bytes
+	covered := map[int]model.Bytes{}
+	for b, racks := range blocks {
+		all += least[b]
 		for i, r := range racks {
 			if !slices.Contains(racks[:i], r) {
-				covered[r]++
+				covered[r] += least[b]
 			}
 		}
 	}
-	best := 0
-	for _, n := range covered { // order-free: a maximum
-		best = max(best, n)
+	for _, bytes := range covered { // order-free: a maximum
+		best = max(best, bytes)
 	}
-	return model.Bytes(float64(len(blocks)-best) / float64(len(blocks)) * float64(min(input, shuffle)))
+	return all - best
 }
 
 func floats(b []model.Bytes) []float64 {

@@ -259,19 +259,19 @@ func TestWholeReducesAreCloseToExact(t *testing.T) {
 func TestLowerBound(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
-		name           string
-		blocks         [][]int
-		input, shuffle model.Bytes
-		want           model.Bytes
+		name   string
+		blocks [][]int
+		least  []model.Bytes
+		want   model.Bytes
 	}{
-		{"one block", [][]int{{1, 2}}, 100, 500, 0},
-		{"no blocks", nil, 100, 500, 0},
-		{"all on one rack", [][]int{{1, 2}, {1, 3}, {1}}, 300, 900, 0},
-		{"half on the best rack, small shuffle", [][]int{{0}, {1}}, 100, 40, 20},
-		{"half on the best rack, large shuffle", [][]int{{0}, {1}}, 100, 400, 50},
-		{"a rack named twice counts once", [][]int{{0, 0}, {1, 2}, {1, 2}}, 300, 300, 100},
+		{"one block", [][]int{{1, 2}}, []model.Bytes{100}, 0},
+		{"no blocks", nil, nil, 0},
+		{"all on one rack", [][]int{{1, 2}, {1, 3}, {1}}, []model.Bytes{100, 100, 100}, 0},
+		{"half on the best rack", [][]int{{0}, {1}}, []model.Bytes{20, 20}, 20},
+		{"the larger block decides", [][]int{{0}, {1}, {1}}, []model.Bytes{100, 30, 30}, 60},
+		{"a rack named twice counts once", [][]int{{0, 0}, {1, 2}, {1, 2}}, []model.Bytes{100, 100, 100}, 100},
 	} {
-		if got := shuffle.LowerBound(tc.blocks, tc.input, tc.shuffle); got != tc.want {
+		if got := shuffle.LowerBound(tc.blocks, tc.least); got != tc.want {
 			t.Errorf("%s: %d, want %d", tc.name, got, tc.want)
 		}
 	}
@@ -284,18 +284,18 @@ func TestLowerBoundIsBelowEveryPlacement(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		racks := rapid.IntRange(1, 5).Draw(t, "racks")
 		blocks := rapid.SliceOfN(rapid.SliceOfNDistinct(rapid.IntRange(0, racks-1), 1, min(3, racks), rapid.ID), 1, 8).Draw(t, "blocks")
-		input := model.Bytes(len(blocks)) * 1000
-		total := model.Bytes(rapid.IntRange(0, 3000).Draw(t, "per map")) * model.Bytes(len(blocks))
-		bound := shuffle.LowerBound(blocks, input, total)
-		mapped := make([]model.Bytes, racks)
+		mapped, least := make([]model.Bytes, racks), make([]model.Bytes, len(blocks))
 		remote := model.Bytes(0)
-		for _, b := range blocks {
+		for i, b := range blocks {
+			input, output := model.Bytes(rapid.IntRange(0, 2000).Draw(t, "block")), model.Bytes(rapid.IntRange(0, 3000).Draw(t, "output"))
+			least[i] = min(input, output)
 			r := rapid.IntRange(0, racks-1).Draw(t, "map rack")
-			mapped[r] += total / model.Bytes(len(blocks))
+			mapped[r] += output
 			if !slices.Contains(b, r) {
-				remote += 1000
+				remote += input
 			}
 		}
+		bound := shuffle.LowerBound(blocks, least)
 		reduces := shuffle.Apportion(rapid.SliceOfN(rapid.Float64Range(0.001, 1), racks, racks).Draw(t, "reduces"), 12)
 		if got := remote + shuffle.CrossRack(mapped, reduces); got+1 < bound {
 			t.Fatalf("a placement sends %d, the bound is %d", got, bound)

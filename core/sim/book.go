@@ -92,7 +92,8 @@ func newBook(c *Cluster, w *workload.Workload) book {
 	return b
 }
 
-func (b *book) arrive(j *job) {
+func (b *book) arrive(s *world, j *job) {
+	b.demands = append(b.demands, demandOf(s, j))
 	if !b.begun || j.submit < b.first {
 		b.begun, b.first = true, j.submit
 	}
@@ -128,7 +129,6 @@ func (b *book) finish(s *world, j *job, at model.Time) {
 	for l, n := range j.maps.level {
 		b.tally.level[l] += n
 	}
-	b.demands = append(b.demands, demandOf(s, j))
 	r := &j.reduce
 	if r.total == 0 {
 		return
@@ -149,10 +149,11 @@ func demandOf(s *world, j *job) shuffle.Demand {
 	m, r := &j.maps, &j.reduce
 	d := shuffle.Demand{Arrival: j.submit.Sub(0).Seconds()}
 	var blocks [][]int
+	var least []model.Bytes
 	var longest model.Duration
 	work := 0.0
 	for task := range m.total {
-		took := m.stage.Cost.Of(m.in.bytes[task])
+		took := m.stage.Cost.Of(m.in.size(task))
 		longest = max(longest, took)
 		work += took.Seconds()
 		if !m.in.held(task) {
@@ -164,14 +165,14 @@ func demandOf(s *world, j *job) shuffle.Demand {
 				racks = append(racks, s.layout.nodes[n].rack)
 			}
 		}
-		blocks = append(blocks, racks)
+		blocks, least = append(blocks, racks), append(least, min(m.in.size(task), m.outputOf(task)))
 	}
 	d.Path = longest.Seconds()
 	if r.total > 0 {
 		took := r.stage.Cost.Of(m.output / model.Bytes(r.total)).Seconds()
 		work += took * float64(r.total)
 		d.Path += took
-		d.CrossRack = shuffle.LowerBound(blocks, m.stage.Input(), m.output)
+		d.CrossRack = shuffle.LowerBound(blocks, least)
 	}
 	d.Work = work
 	return d

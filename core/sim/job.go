@@ -2,6 +2,7 @@ package sim
 
 import (
 	"math"
+	"math/bits"
 
 	"heddle/core/model"
 	"heddle/core/sim/network"
@@ -18,7 +19,6 @@ type job struct {
 	am     int32 // node of the ApplicationMaster, -1 where it takes no container
 	maps   mapStage
 	reduce reduceStage
-	class  workload.Class
 
 	dirty   bool // something to tell the scheduler
 	changed []model.Task
@@ -45,10 +45,16 @@ type mapStage struct {
 
 // blocks are what the maps of a job read, one each.
 type blocks struct {
-	stride int     // most replicas of a block
-	at     []int32 // nodes: of map m at[m*stride:][:stride], -1 for none
-	bytes  []model.Bytes
+	stride int           // most replicas of a block
+	at     []int32       // nodes: of map m at[m*stride:][:stride], -1 for none
+	upTo   []model.Bytes // what map m and those before it read is upTo[m+1]
 }
+
+// size returns what a map reads.
+func (b *blocks) size(task int) model.Bytes { return b.upTo[task+1] - b.upTo[task] }
+
+// all returns what all maps read.
+func (b *blocks) all() model.Bytes { return b.upTo[len(b.upTo)-1] }
 
 // of returns the nodes with a replica of a map's block, and -1 where there are
 // fewer than the most.
@@ -71,7 +77,6 @@ type reduceStage struct {
 
 	stage    *workload.Stage
 	shuffle  network.JobID
-	shared   bool      // shuffle is the network's: it has reduces and is not over
 	groups   []reducer // that fetch
 	byRack   []int     // launched, by rack
 	state    []taskState
@@ -130,7 +135,7 @@ func (l *lists) first(place int, state []taskState) int {
 func newMaps(s *workload.Stage, c *Cluster, l *layout) mapStage {
 	m := mapStage{
 		stage: s, total: s.Tasks, pending: s.Tasks, output: s.Output,
-		in:           blocks{stride: c.Replication, at: make([]int32, s.Tasks*c.Replication), bytes: make([]model.Bytes, s.Tasks)},
+		in:           blocks{stride: c.Replication, at: make([]int32, s.Tasks*c.Replication), upTo: make([]model.Bytes, s.Tasks+1)},
 		state:        make([]taskState, s.Tasks),
 		byNode:       newLists(len(l.nodes), s.Tasks*c.Replication),
 		byRack:       newLists(len(l.ofRack), s.Tasks*2),
@@ -142,9 +147,9 @@ func newMaps(s *workload.Stage, c *Cluster, l *layout) mapStage {
 	return m
 }
 
-// place says where the replicas of a map's block are.
+// place says where the replicas of a map's block are. Maps are placed in order.
 func (m *mapStage) place(task int, bytes model.Bytes, replicas []int32, l *layout) {
-	m.in.bytes[task] = bytes
+	m.in.upTo[task+1] = m.in.upTo[task] + bytes
 	copy(m.in.of(task), replicas)
 	for i, n := range replicas {
 		m.byNode.add(int(n), task)
@@ -175,24 +180,22 @@ func (m *mapStage) pick(node, rack int) (task int, level model.Locality) {
 }
 
 // outputOf returns what a map leaves: its part of the stage's output by what it
-// reads, in equal parts where nothing is read.
+// reads, in equal parts where nothing is read. The parts of all maps sum to the
+// output.
 func (m *mapStage) outputOf(task int) model.Bytes {
-	if m.total == 1 {
-		return m.output
+	if in := m.in.all(); in > 0 {
+		return share(m.output, m.in.upTo[task+1], in) - share(m.output, m.in.upTo[task], in)
 	}
-	in := m.stage.Input()
-	if in <= 0 {
-		n := model.Bytes(m.total)
-		return m.output/n + boolByte(model.Bytes(task) < m.output%n)
-	}
-	return model.Bytes(math.Round(float64(m.output) * float64(m.in.bytes[task]) / float64(in)))
+	n := model.Bytes(m.total)
+	return share(m.output, model.Bytes(task)+1, n) - share(m.output, model.Bytes(task), n)
 }
 
-func boolByte(b bool) model.Bytes {
-	if b {
-		return 1
-	}
-	return 0
+// share returns total·part/of, rounded down, for part <= of. The product may
+// exceed 64 bits.
+func share(total, part, of model.Bytes) model.Bytes {
+	hi, lo := bits.Mul64(uint64(total), uint64(part)) //nolint:gosec // neither is below 0
+	q, _ := bits.Div64(hi, lo, uint64(of))            //nolint:gosec // above 0
+	return model.Bytes(q)                             //nolint:gosec // at most the total
 }
 
 // headroom returns how many containers more the ApplicationMaster is told it may

@@ -26,9 +26,7 @@ type Params struct {
 	Congestion  float64 // an uplink at or above it counts as congested
 	// Sample is how often node-level figures are taken.
 	Sample model.Duration
-	// Limit ends a run that does not come to its end; 0 is none.
-	Limit model.Time
-	Seed  uint64
+	Seed   uint64
 	// Clock returns seconds since any moment; with it the time spent in the engine is measured. Nil measures nothing
 	// (I1).
 	Clock func() float64
@@ -70,9 +68,6 @@ func (p *Params) Validate() error {
 	}
 	if p.AMStart < 0 {
 		errs = append(errs, errors.New("start of an ApplicationMaster: must not be negative"))
-	}
-	if p.Limit < 0 {
-		errs = append(errs, errors.New("limit: must not be negative"))
 	}
 	return errors.Join(errs...)
 }

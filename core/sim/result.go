@@ -2,6 +2,8 @@ package sim
 
 import (
 	"cmp"
+	"errors"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -232,4 +234,33 @@ func (s *Sim) bound(r *Run) {
 		ratio(r.Makespan, max(r.Bounds.MakespanNetwork, r.Bounds.MakespanCompute)), ratio(r.JCT.Mean, r.Bounds.JCTMean),
 		ratio(float64(r.CrossRack.Shuffle+r.CrossRack.MapRead), float64(r.Bounds.CrossRack)),
 	}
+}
+
+// slack returns the bytes by which rounding may keep what crosses racks below its
+// bound: less than one for every rack that a group of reduces fetches from. A job
+// has a group on each rack while its maps run, and later one for every launch.
+func (s *Sim) slack() model.Bytes {
+	racks := len(s.layout.ofRack)
+	return model.Bytes(racks * (racks*len(s.work.Jobs) + s.book.placements))
+}
+
+// verify returns an error that names the bound a run is below. No policy can get
+// there: it is a fault of the simulator. Times are whole milliseconds, and sums of
+// seconds are exact to a thousand millionth.
+func (r *Run) verify(slack model.Bytes) error {
+	var errs []error
+	for _, c := range []struct {
+		what, bound, unit string
+		is, least, slack  float64
+	}{
+		{"makespan", "makespan_network_s", "s", r.Makespan, r.Bounds.MakespanNetwork, 1e-3},
+		{"makespan", "makespan_compute_s", "s", r.Makespan, r.Bounds.MakespanCompute, 1e-3},
+		{"mean job completion time", "jct_mean_s", "s", r.JCT.Mean, r.Bounds.JCTMean, 1e-3},
+		{"traffic across racks", "cross_rack_bytes", "bytes", float64(r.CrossRack.Shuffle + r.CrossRack.MapRead), float64(r.Bounds.CrossRack), float64(slack)},
+	} {
+		if c.is < c.least-c.slack-1e-9*c.least {
+			errs = append(errs, fmt.Errorf("the %s, %.15g %s, is below its bound %s, %.15g %s: a fault of the simulator, please report it", c.what, c.is, c.unit, c.bound, c.least, c.unit))
+		}
+	}
+	return errors.Join(errs...)
 }

@@ -6,7 +6,6 @@ import (
 
 	"heddle/core/model"
 	"heddle/core/sim/network"
-	"heddle/core/workload"
 )
 
 // movers say whose bytes the network moves.
@@ -48,20 +47,20 @@ func (s *world) submit() {
 func (s *world) start(index int) {
 	of := &s.work.Jobs[index]
 	j := &job{
-		of: of, index: index, id: model.AppID(fmt.Sprintf("application_1_%06d", index+1)), submit: s.now, class: workload.ClassOf(of.Shuffle()),
+		of: of, index: index, id: model.AppID(fmt.Sprintf("application_1_%06d", index+1)),
+		submit: max(of.Submit, s.jobs.chains.released[index]),
 	}
-	j.submit = max(of.Submit, s.jobs.chains.released[index])
 	j.maps = newMaps(&of.Stages[0], s.cluster, &s.layout)
 	s.layOut(j)
 	if len(of.Stages) > 1 {
 		r := &of.Stages[1]
 		j.reduce = reduceStage{
 			stage: r, total: r.Tasks, state: make([]taskState, r.Tasks), byRack: make([]int, len(s.layout.ofRack)), first: -1,
-			shuffle: s.net.AddJob(r.Tasks), shared: true,
+			shuffle: s.net.AddJob(r.Tasks),
 		}
 	}
 	s.book.stirred = s.now
-	s.book.arrive(j)
+	s.book.arrive(s, j)
 	if j.am = end; s.params.AMStart > 0 {
 		s.jobs.waiting = append(s.jobs.waiting, j)
 		return
@@ -166,7 +165,7 @@ func (s *world) launchMap(j *job, node int) {
 	m.running++
 	m.level[level]++
 	n.outputs += m.outputOf(task)
-	bytes := m.in.bytes[task]
+	bytes := m.in.size(task)
 	took := m.stage.Cost.Of(bytes)
 	a := s.running.add(attempt{job: j, task: int32(task), node: int32(node), launched: s.now, ready: s.now.Add(took)}) //nolint:gosec // bounded by the workload
 	j.tell(model.StageMap, task, model.TaskRunning, n, s)
@@ -303,7 +302,7 @@ func (s *world) endMap(j *job, t *attempt, n *node, at model.Time) {
 	out := m.outputOf(int(t.task))
 	n.outputs -= out
 	m.byRackOutput[n.rack] += out
-	m.read += m.in.bytes[t.task]
+	m.read += m.in.size(int(t.task))
 	m.left += out
 	j.tell(model.StageMap, int(t.task), model.TaskSucceeded, n, s)
 	if j.reduce.total == 0 {
@@ -392,9 +391,8 @@ func (s *world) finish(j *job, at model.Time) {
 		t.masters--
 		s.vacate(&s.layout.nodes[j.am], j, at.Sub(j.submit))
 	}
-	if j.reduce.shared {
+	if j.reduce.total > 0 {
 		s.net.RemoveJob(j.reduce.shuffle)
-		j.reduce.shared = false
 	}
 	s.desk.ended = append(s.desk.ended, j.id)
 	s.book.finish(s, j, at)

@@ -130,14 +130,12 @@ func (s *Sim) Run(report func(Progress) bool) (Run, error) {
 		if s.jobs.failed != nil {
 			return Run{}, s.jobs.failed
 		}
-		if s.params.Limit > 0 && s.now > s.params.Limit {
-			return Run{}, fmt.Errorf("the limit of %.0f s is over and %d of %d jobs are not done", s.params.Limit.Sub(0).Seconds(), len(s.work.Jobs)-s.jobs.finished, len(s.work.Jobs))
-		}
 		if report != nil && step%64 == 0 && !report(Progress{s.now, s.jobs.finished, len(s.work.Jobs)}) {
 			return Run{}, errors.New("stopped")
 		}
 	}
-	return s.result(), nil
+	r := s.result()
+	return r, r.verify(s.slack())
 }
 
 // idle is how long no task may end before a run counts as stuck.
@@ -178,11 +176,10 @@ func (s *Sim) nextBeat() (model.Time, bool) {
 	if (s.desk.demand > 0 || len(s.jobs.waiting) > 0) && s.jobs.free > 0 {
 		return soon, true
 	}
-	_, soonest := s.events.next()
-	if s.desk.demand > 0 && !soonest { // reduces hold every container, until they yield
+	at, ok := s.events.next()
+	if s.desk.demand > 0 && !ok { // reduces hold every container, until they yield
 		return soon, true
 	}
-	at, ok := s.events.next()
 	if _, moving := s.net.Next(); moving { // its load is sampled every heartbeat
 		return soon, true
 	}

@@ -64,11 +64,10 @@ func (t *steering) Admits(s *state.Stage, rack int) bool {
 // new: the relay lets no first ask go on without one.
 func (t *steering) plan(v state.View, now model.Time) error {
 	t.now = now
-	jobs := v.Jobs()
-	if now < t.next {
-		jobs = t.newcomers(jobs)
-	} else {
+	jobs := t.newcomers(v.Jobs())
+	if now >= t.next {
 		t.next = now.Add(t.Every)
+		jobs = v.Jobs()
 	}
 	if len(jobs) == 0 {
 		return nil
@@ -83,14 +82,15 @@ func (t *steering) plan(v state.View, now model.Time) error {
 	return nil
 }
 
-// newcomers returns the jobs with a stage that asks for the first time.
+// newcomers returns the jobs with a stage that asks for the first time, and
+// marks the stage: it is limited to nothing until there is a plan.
 func (t *steering) newcomers(jobs []*state.Job) []*state.Job {
 	var out []*state.Job
 	for _, j := range jobs {
 		asks := false
 		for _, s := range []*state.Stage{j.Map, j.Reduce} {
 			if s.Pending > 0 && t.limits[s] == nil {
-				t.limits[s] = &limit{} // none, until there is a plan
+				t.limits[s] = &limit{}
 				asks = true
 			}
 		}

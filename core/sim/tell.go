@@ -36,7 +36,7 @@ func (j *job) tell(stage model.Stage, task int, state model.TaskState, n *node, 
 		Input: model.Unknown, Output: model.Unknown, Shuffled: model.Unknown,
 	}
 	if state == model.TaskSucceeded && stage == model.StageMap {
-		t.Input, t.Output = j.maps.in.bytes[task], j.maps.outputOf(task)
+		t.Input, t.Output = j.maps.in.size(task), j.maps.outputOf(task)
 	}
 	j.changed = append(j.changed, t)
 }
@@ -184,7 +184,7 @@ func (s *Sim) blocks(j *job) []model.Block {
 				hosts, racks = append(hosts, s.layout.nodes[n].host), append(racks, s.layout.ids[s.layout.nodes[n].rack])
 			}
 		}
-		out = append(out, model.Block{Length: m.in.bytes[task], Hosts: hosts[from:], Racks: racks[from:]})
+		out = append(out, model.Block{Length: m.in.size(task), Hosts: hosts[from:], Racks: racks[from:]})
 	}
 	return out
 }
