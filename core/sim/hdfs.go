@@ -69,6 +69,9 @@ func (h *hdfs) writers(f *workload.File) func() int {
 			r, _ := slices.BinarySearch(upTo, at)
 			return h.nodeOf(min(r, racks-1))
 		}
+	case workload.OnNode:
+		n := h.layout.ofRack[f.Node.Rack-1][f.Node.Number-1]
+		return func() int { return n }
 	case workload.Everywhere, workload.OfParent:
 	}
 	return func() int { return h.rand.IntN(len(h.layout.nodes)) }

@@ -64,7 +64,7 @@ func New(p Params, c Cluster, w *workload.Workload, name string, pol policy.Poli
 	if err := errors.Join(p.Validate(), c.Validate()); err != nil {
 		return nil, err
 	}
-	if err := simulable(w); err != nil {
+	if err := errors.Join(simulable(w), there(w, &c)); err != nil {
 		return nil, err
 	}
 	net, err := newNetwork(&c, p.NetworkStep)
@@ -98,6 +98,20 @@ func simulable(w *workload.Workload) error {
 		}
 		if !ok {
 			return fmt.Errorf("job %s: %d stages: only a map stage, or a map and a reduce stage, can be simulated; write other graphs as chains of jobs", j.ID, len(j.Stages))
+		}
+	}
+	return nil
+}
+
+// there reports a file on a node that the cluster does not have.
+func there(w *workload.Workload, c *Cluster) error {
+	for i := range w.Jobs {
+		for k := range w.Jobs[i].Stages {
+			for _, f := range w.Jobs[i].Stages[k].Reads {
+				if f.Place == workload.OnNode && (f.Node.Rack > len(c.Racks) || f.Node.Number > c.Racks[f.Node.Rack-1].Nodes) {
+					return fmt.Errorf("job %s: reads a file on node %d of rack %d, and the cluster has no such node", w.Jobs[i].ID, f.Node.Number, f.Node.Rack)
+				}
+			}
 		}
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"math"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -321,5 +322,27 @@ func TestRelaySteers(t *testing.T) {
 	}
 	if late < alone/2 {
 		t.Errorf("%d bytes crossed with a relay that waits for nothing, %d without", late, alone)
+	}
+}
+
+// A file on a node lies there, and on no node that is not there.
+func TestFileOnNode(t *testing.T) {
+	t.Parallel()
+	job := func(rack, number int) *workload.Workload {
+		j := mapReduce("a", 0, 4, 0, 0)
+		j.Stages[0].Reads[0].Place, j.Stages[0].Reads[0].Node = workload.OnNode, workload.Node{Rack: rack, Number: number}
+		return &workload.Workload{Jobs: []workload.Job{j}}
+	}
+	c := sim.Uniform(2, 2, 4, 1e8, 1e8)
+	c.Replication = 1
+	params := sim.DefaultParams()
+	params.Multiple = true
+	if r := run(t, params, c, job(2, 1), "delay"); r.Locality.Node != 1 {
+		t.Errorf("maps of a file on one node, with room there: %+v", r.Locality)
+	}
+	for _, n := range []workload.Node{{Rack: 3, Number: 1}, {Rack: 1, Number: 3}} {
+		if _, err := sim.New(params, c, job(n.Rack, n.Number), "fifo", nil); err == nil || !strings.Contains(err.Error(), "no such node") {
+			t.Errorf("a file on %+v: %v", n, err)
+		}
 	}
 }

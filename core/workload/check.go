@@ -185,16 +185,22 @@ func checkReads(j *Job, s *Stage) *fault {
 
 // place checks where a file lies, and that nothing is said that its place does not need.
 func (r *File) place(j *Job) *fault {
-	extra := r.Place != OnRacks && r.Racks != 0 || r.Place != OfParent && r.Parent != 0 || r.Place != ByShares && len(r.Shares) > 0
+	extra := r.Place != OnRacks && r.Racks != 0 || r.Place != OfParent && r.Parent != 0 ||
+		r.Place != ByShares && len(r.Shares) > 0 || r.Place != OnNode && r.Node != Node{}
 	switch {
-	case extra || r.Place > OfParent:
-		return &fault{ReasonRange, "place", "say racks, shares or parent, and only one of them"}
+	case extra || r.Place > OnNode:
+		return &fault{ReasonRange, "place", "say racks, shares, parent or node, and only one of them"}
 	case r.Place == OnRacks:
 		return between("racks", int64(r.Racks), 1, math.MaxInt32)
 	case r.Place == OfParent && !slices.Contains(j.Parents, r.Parent):
 		return &fault{ReasonParent, "parent", "is not among the job's parents"}
 	case r.Place == ByShares:
 		return checkShares(r.Shares)
+	case r.Place == OnNode:
+		if f := between("node[0]", int64(r.Node.Rack), 1, math.MaxInt32); f != nil {
+			return f
+		}
+		return between("node[1]", int64(r.Node.Number), 1, math.MaxInt32)
 	}
 	return nil
 }

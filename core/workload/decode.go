@@ -107,7 +107,7 @@ func (d *decoder) read(to *[]File) error {
 	var r File
 	at := d.start()
 	var places int
-	known := keys{required: []string{"bytes"}, optional: []string{"racks", "shares", "parent"}}
+	known := keys{required: []string{"bytes"}, optional: []string{"racks", "shares", "parent", "node"}}
 	err := d.object(known, func(key string) error {
 		if key != "bytes" {
 			places++
@@ -121,6 +121,9 @@ func (d *decoder) read(to *[]File) error {
 		case "parent":
 			r.Place = OfParent
 			return d.earlier(&r.Parent)
+		case "node":
+			r.Place = OnNode
+			return d.node(&r.Node)
 		}
 		r.Place = ByShares
 		return d.list(func(int) error {
@@ -131,9 +134,25 @@ func (d *decoder) read(to *[]File) error {
 		})
 	})
 	if err == nil && places > 1 {
-		return d.src.fail(at, ReasonKey, "say racks, shares or parent, and only one of them")
+		return d.src.fail(at, ReasonKey, "say racks, shares, parent or node, and only one of them")
 	}
 	*to = append(*to, r)
+	return err
+}
+
+// node reads a node, [rack, number].
+func (d *decoder) node(to *Node) error {
+	at, n := d.start(), 0
+	err := d.list(func(i int) error {
+		n++
+		if i == 0 {
+			return d.count(&to.Rack)
+		}
+		return d.count(&to.Number)
+	})
+	if err == nil && n != 2 {
+		return d.src.fail(at, ReasonRange, "want a rack and the number of a node in it, as in [1,3]")
+	}
 	return err
 }
 

@@ -92,7 +92,11 @@ func TestReadErrors(t *testing.T) {
 		"an edge from later":      {`"from":"map"`, `"from":"sink"`, workload.ReasonEdge, `"sink"`, `no earlier stage is called "sink"; stages stand in topological order`},
 		"an edge from itself":     {`"from":"map"`, `"from":"reduce"`, workload.ReasonEdge, `"reduce","kind"`, `no earlier stage is called "reduce"`},
 		"unknown kind of edge":    {`scatter_gather`, `shuffle`, workload.ReasonRange, `"shuffle"`, `stages[1].edges[0].kind: want one of [scatter_gather one_to_one broadcast], is "shuffle"`},
-		"two places":              {`"racks":1`, `"racks":1,"parent":"p"`, workload.ReasonKey, `{"bytes":10`, `say racks, shares or parent, and only one of them`},
+		"two places":              {`"racks":1`, `"racks":1,"parent":"p"`, workload.ReasonKey, `{"bytes":10`, `say racks, shares, parent or node, and only one of them`},
+		"a node without a number": {`"racks":1`, `"node":[1]`, workload.ReasonRange, `[1]`, `want a rack and the number of a node in it, as in [1,3]`},
+		"three numbers of a node": {`"racks":1`, `"node":[1,2,3]`, workload.ReasonRange, `[1,2,3]`, `want a rack and the number of a node in it, as in [1,3]`},
+		"rack 0 of a node":        {`"racks":1`, `"node":[0,2]`, workload.ReasonRange, `0,2`, `stages[0].reads[0].node[0]: want 1 to`},
+		"node and racks":          {`"racks":1`, `"racks":1,"node":[1,2]`, workload.ReasonKey, `{"bytes":10`, `say racks, shares, parent or node, and only one of them`},
 		"no racks":                {`"racks":1`, `"racks":0`, workload.ReasonRange, `0},{"bytes":4`, `stages[0].reads[0].racks: want 1 to`},
 		"half the shares":         {`[0.5,0.5]`, `[0.5]`, workload.ReasonRange, `[0.5]`, `stages[0].reads[1].shares: their sum is 1, not 0.5`},
 		"a negative share":        {`[0.5,0.5]`, `[1.5,-0.5]`, workload.ReasonRange, `1.5`, `stages[0].reads[1].shares[0]: want 0 to 1, is 1.5`},
@@ -230,7 +234,7 @@ func drawJob(t *rapid.T, i int, at model.Time) workload.Job {
 
 func drawFile(t *rapid.T, parents []int) workload.File {
 	f := workload.File{Bytes: model.Bytes(rapid.Int64Range(0, int64(workload.MaxBytes)).Draw(t, "bytes"))}
-	switch rapid.IntRange(0, 3).Draw(t, "place") {
+	switch rapid.IntRange(0, 4).Draw(t, "place") {
 	case 1:
 		f.Place, f.Racks = workload.OnRacks, rapid.IntRange(1, 1000).Draw(t, "racks")
 	case 2:
@@ -240,6 +244,8 @@ func drawFile(t *rapid.T, parents []int) workload.File {
 		if len(parents) > 0 {
 			f.Place, f.Parent = workload.OfParent, rapid.SampledFrom(parents).Draw(t, "of parent")
 		}
+	case 4:
+		f.Place, f.Node = workload.OnNode, workload.Node{Rack: rapid.IntRange(1, 1000).Draw(t, "rack"), Number: rapid.IntRange(1, 1000).Draw(t, "node")}
 	}
 	return f
 }

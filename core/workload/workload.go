@@ -78,6 +78,7 @@ const (
 	OnRacks                 // first replicas over File.Racks racks only; which, whoever runs the workload draws
 	ByShares                // first replicas by File.Shares
 	OfParent                // where the tasks of job File.Parent wrote it
+	OnNode                  // first replicas on the node File.Node only
 )
 
 // File is a file, or a table, that a stage reads from HDFS.
@@ -87,6 +88,14 @@ type File struct {
 	Racks  int       // of OnRacks: how many, at least 1
 	Parent int       // of OfParent: index in Workload.Jobs, one of Job.Parents
 	Shares []float64 // of ByShares: of the bytes, by rack number; their sum is 1
+	Node   Node      // of OnNode
+}
+
+// Node names one node of the cluster that the workload runs on. A cluster without
+// such a node cannot run the workload.
+type Node struct {
+	Rack   int // number of the rack, from 1
+	Number int // of the node in its rack, from 1
 }
 
 // Cost is the time a task computes, apart from reading and writing.

@@ -43,6 +43,7 @@ type (
 		Racks  int         `json:"racks,omitempty"`
 		Shares []float64   `json:"shares,omitempty"`
 		Parent JobID       `json:"parent,omitempty"`
+		Node   []int       `json:"node,omitempty"`
 	}
 	edgeLine struct {
 		From model.Stage    `json:"from"`
@@ -89,6 +90,9 @@ func (w *Workload) line(j *Job) jobLine {
 			read := readLine{Bytes: r.Bytes, Racks: r.Racks, Shares: r.Shares}
 			if r.Place == OfParent {
 				read.Parent = w.Jobs[r.Parent].ID
+			}
+			if r.Place == OnNode {
+				read.Node = []int{r.Node.Rack, r.Node.Number}
 			}
 			out.Reads = append(out.Reads, read)
 		}
