@@ -218,7 +218,7 @@ func (l *numLab) trace() ([]Row, error) {
 	if l.in.FB2010 == nil {
 		rows := numTrace()
 		for i := range rows {
-			rows[i].Verdict, rows[i].Note = NotRun, "needs the public trace FB-2010 (docs/workloads.md)"
+			rows[i].Verdict, rows[i].Note = NotRun, noTrace
 		}
 		return rows, nil
 	}

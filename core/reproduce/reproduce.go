@@ -26,6 +26,7 @@ type Preset struct {
 // Presets returns the papers in the order of algorithms.md 3.
 func Presets() []Preset {
 	return []Preset{
+		{"shufflewatcher", shuffleWatcherTitle, ShuffleWatcher},
 		{"num", numTitle, NUM},
 	}
 }
@@ -62,6 +63,9 @@ type Row struct {
 	Verdict Verdict `json:"verdict"`
 	Note    string  `json:"note,omitempty"` // why, where it did not come out
 }
+
+// noTrace says why a row is not run.
+const noTrace = "needs the public trace FB-2010 (docs/workloads.md)"
 
 // Setting is one line of a setup.
 type Setting struct {

@@ -1,0 +1,256 @@
+package reproduce
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"heddle/core/model"
+	"heddle/core/policy/builtin"
+	"heddle/core/sim"
+	"heddle/core/workload"
+)
+
+// variant is a policy on a load. It runs once with every seed.
+type variant struct {
+	name    string // within the paper
+	load    string // which jobs, as lab.load knows them
+	cluster sim.Cluster
+	policy  string
+	params  string // JSON; "" is the policy's defaults
+	may     bool   // whether it may turn out not to be simulated
+}
+
+// lab runs a paper's variants in the simulator. A seed draws the jobs and all
+// that a run draws, the same for every variant: they are compared seed by seed.
+type lab struct {
+	in       *Inputs
+	load     func(name string, seed int) (*workload.Workload, error)
+	variants []variant
+
+	works   map[string][]*workload.Workload // by load and seed
+	results map[string][]sim.Run            // by variant and seed
+	refused map[string]error                // by variant: why it is not simulated
+}
+
+// run runs everything.
+func (l *lab) run() error {
+	l.works, l.results, l.refused = map[string][]*workload.Workload{}, map[string][]sim.Run{}, map[string]error{}
+	seeds := l.in.seeds()
+	for i := range l.variants {
+		v := &l.variants[i]
+		l.results[v.name] = make([]sim.Run, seeds)
+		for seed := 1; seed <= seeds && len(l.works[v.load]) < seeds; seed++ {
+			w, err := l.load(v.load, seed)
+			if err != nil {
+				return fmt.Errorf("%s: %w", v.name, err)
+			}
+			l.works[v.load] = append(l.works[v.load], w)
+		}
+	}
+	refused := make([]error, len(l.variants)*seeds)
+	err := l.in.each(len(refused), func(i int) error {
+		v := &l.variants[i/seeds]
+		r, refusal, err := l.one(v, i%seeds)
+		l.results[v.name][i%seeds], refused[i] = r, refusal
+		return err
+	})
+	for i, refusal := range refused {
+		if refusal != nil {
+			l.refused[l.variants[i/seeds].name] = refusal
+		}
+	}
+	return err
+}
+
+// one runs a variant with a seed, counted from 0. What a variant may be refused
+// for comes as refusal.
+func (l *lab) one(v *variant, seed int) (r sim.Run, refusal, err error) {
+	wrap := func(err error) error { return fmt.Errorf("%s, seed %d: %w", v.name, seed+1, err) }
+	var params json.RawMessage
+	if v.params != "" {
+		params = json.RawMessage(v.params)
+	}
+	pol, err := builtin.Registry().New(v.policy, params)
+	if err != nil {
+		return r, nil, wrap(err)
+	}
+	p := sim.DefaultParams()
+	p.Seed = uint64(seed + 1) //nolint:gosec // small
+	s, err := sim.New(p, v.cluster, l.works[v.load][seed], v.policy, pol)
+	if err != nil && v.may {
+		return r, err, nil
+	}
+	if err != nil {
+		return r, nil, wrap(err)
+	}
+	r, err = s.Run(func(sim.Progress) bool { return !l.in.stopped() })
+	if err != nil {
+		return r, nil, wrap(err)
+	}
+	return r, nil, nil
+}
+
+// figure is something a run is measured by.
+type figure func(r *sim.Run) float64
+
+func throughput(r *sim.Run) float64 { return r.Throughput }
+func meanJCT(r *sim.Run) float64    { return r.JCT.Mean }
+
+// crossRack is the bytes of shuffle and of maps that crossed racks, as the papers count them.
+func crossRack(r *sim.Run) float64    { return float64(r.CrossRack.Shuffle + r.CrossRack.MapRead) }
+func crossShuffle(r *sim.Run) float64 { return float64(r.CrossRack.Shuffle) }
+func crossRead(r *sim.Run) float64    { return float64(r.CrossRack.MapRead) }
+func onsets(r *sim.Run) float64       { return float64(r.Congestion.Onsets) }
+
+// by returns a figure of a variant, seed by seed.
+func (l *lab) by(name string, of figure) []float64 {
+	runs := l.results[name]
+	out := make([]float64, len(runs))
+	for i := range runs {
+		out[i] = of(&runs[i])
+	}
+	return out
+}
+
+// change returns by how many percent a figure of a variant is above that of
+// another, seed by seed.
+func (l *lab) change(name, base string, of figure) []float64 {
+	got, was := l.by(name, of), l.by(base, of)
+	for i := range got {
+		if was[i] == 0 { // nothing to compare with
+			got[i] = 0
+			continue
+		}
+		got[i] = 100 * (got[i]/was[i] - 1)
+	}
+	return got
+}
+
+// median of values, of which there is one at least.
+func median(values []float64) float64 {
+	v := slices.Sorted(slices.Values(values))
+	return (v[(len(v)-1)/2] + v[len(v)/2]) / 2
+}
+
+// spread prints values of several seeds: the median, and in brackets the least
+// and the most where they differ.
+func spread(format string, values []float64) string {
+	middle := fmt.Sprintf(format, median(values))
+	least, most := fmt.Sprintf(format, slices.Min(values)), fmt.Sprintf(format, slices.Max(values))
+	if least == most {
+		return middle
+	}
+	return fmt.Sprintf("%s (%s to %s)", middle, least, most)
+}
+
+// claim is a change that a paper publishes, in percent.
+type claim struct {
+	what string
+	got  []float64 // by seed
+	want float64
+}
+
+// shape is the verdict on a change: every seed has the paper's sign, and the
+// median is from half to twice the paper's. What fails is said.
+func (c *claim) shape() (Verdict, string) {
+	for _, v := range c.got {
+		if v*c.want <= 0 {
+			return No, c.what + ": not the paper's sign with every seed"
+		}
+	}
+	if m := median(c.got) / c.want; m < 0.5 || m > 2 {
+		return No, c.what + ": the sign, not the size"
+	}
+	return Yes, ""
+}
+
+// claims is a row of changes that were measured in simulations.
+func claims(id, what string, of ...claim) Row {
+	r := Row{ID: id, What: what, Status: Shape, Verdict: Yes}
+	var paper, ours, notes []string
+	for i := range of {
+		c := &of[i]
+		v, why := c.shape()
+		if v != Yes {
+			r.Verdict = No
+			notes = append(notes, why)
+		}
+		paper = append(paper, fmt.Sprintf("%s %+g %%", c.what, c.want))
+		ours = append(ours, c.what+" "+spread("%+.1f %%", c.got))
+	}
+	r.Paper, r.Ours, r.Note = strings.Join(paper, ", "), strings.Join(ours, ", "), strings.Join(notes, "; ")
+	return r
+}
+
+// trio compares a variant with another in the three figures that the papers have
+// most: throughput, mean job completion time, bytes across racks.
+func (l *lab) trio(name, base string, want [3]float64) []claim {
+	return []claim{
+		{"throughput", l.change(name, base, throughput), want[0]},
+		{"completion time", l.change(name, base, meanJCT), want[1]},
+		{"cross-rack bytes", l.change(name, base, crossRack), want[2]},
+	}
+}
+
+// tried says what came of a comparison with another setup.
+func (l *lab) tried(setup, name, base string) string {
+	var parts []string
+	for _, c := range l.trio(name, base, [3]float64{}) {
+		parts = append(parts, c.what+" "+spread("%+.1f %%", c.got))
+	}
+	return "tried " + setup + ": " + strings.Join(parts, ", ")
+}
+
+// noted adds to a row's note.
+func (r Row) noted(texts ...string) Row {
+	for _, text := range texts {
+		if r.Note != "" {
+			r.Note += "; "
+		}
+		r.Note += text
+	}
+	return r
+}
+
+// ordered is a row on the order of variants by a figure. ok judges the values of
+// one seed, in the order of names.
+func (l *lab) ordered(r Row, format string, of figure, names []string, ok func(v []float64) bool) Row {
+	r.Status, r.Verdict = Shape, Yes
+	columns := make([][]float64, len(names))
+	parts := make([]string, len(names))
+	for i, name := range names {
+		columns[i] = l.by(name, of)
+		parts[i] = name + " " + spread(format, columns[i])
+	}
+	for seed := range l.in.seeds() {
+		v := make([]float64, len(names))
+		for i := range v {
+			v[i] = columns[i][seed]
+		}
+		if !ok(v) {
+			r.Verdict = No
+		}
+	}
+	if r.Ours != "" {
+		r.Ours += "; "
+	}
+	r.Ours += strings.Join(parts, ", ")
+	return r
+}
+
+// rising says whether every value is above the one before.
+func rising(v []float64) bool {
+	for i := 1; i < len(v); i++ {
+		if v[i] <= v[i-1] {
+			return false
+		}
+	}
+	return true
+}
+
+func percent(of figure) figure { return func(r *sim.Run) float64 { return 100 * of(r) } }
+
+// gbps is a rate in bytes per second.
+func gbps(rate float64) model.BytesPerSecond { return model.BytesPerSecond(rate * 1e9 / 8) }
