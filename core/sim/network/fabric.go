@@ -10,7 +10,9 @@ import (
 // fabric is the queues between all racks and the links they share.
 type fabric struct {
 	config    Config
-	queues    []queue // by kind, source rack, destination rack
+	queues    []queue   // by kind, source rack, destination rack
+	busy      []int32   // queues that have something to send, or had at the last solve
+	crossed   []Traffic // by rack, of queues that are not busy
 	links     links
 	fetches   []flow   // of shuffles: flow r of group g is at g*racks+r
 	transfers []flow   // by ID
@@ -28,6 +30,7 @@ func newFabric(c Config) fabric {
 	racks := len(c.Racks)
 	f := fabric{config: c, links: newLinks(c.Racks), solved: -model.Time(c.Step)}
 	f.queues = make([]queue, Kinds*racks*racks)
+	f.crossed = make([]Traffic, racks)
 	f.calendar = newCalendar(len(f.queues))
 	f.filling = newFilling(len(f.queues), len(f.links.capacity))
 	for i := range f.queues {
@@ -113,9 +116,43 @@ func (f *fabric) forget(kind Kind, id ID) {
 // insert puts an idle flow into a queue now.
 func (f *fabric) insert(queue int, id int32, bytes model.Bytes) {
 	f.serve(queue)
-	f.queues[queue].insert(f.flowsOf(queue), id, bytes)
+	q := &f.queues[queue]
+	q.insert(f.flowsOf(queue), id, bytes)
+	if !q.busy {
+		q.busy = true
+		f.busy = append(f.busy, small(queue))
+	}
 	f.adjust(queue)
 	f.changed = true
+}
+
+// rest takes the queues that have nothing to send off the list of the busy ones,
+// with what they have sent, and brings the others forward to now.
+func (f *fabric) rest() {
+	kept := f.busy[:0]
+	for _, i := range f.busy {
+		f.serve(int(i))
+		q := &f.queues[i]
+		if len(q.heap) > 0 {
+			kept = append(kept, i)
+			continue
+		}
+		f.cross(f.crossed, int(i))
+		q.entered, q.rate, q.busy = 0, 0, false
+		f.calendar.at[i] = never
+	}
+	f.busy = kept
+}
+
+// cross adds what a queue has sent from rack to rack.
+func (f *fabric) cross(to []Traffic, queue int) {
+	racks := len(f.config.Racks)
+	q := &f.queues[queue]
+	if from, into := queue/racks%racks, queue%racks; from != into {
+		sent := q.sent()
+		to[from].Up[q.kind] += sent
+		to[into].Down[q.kind] += sent
+	}
 }
 
 // takeBack takes a flow out of a queue now and returns the bytes it had not sent.

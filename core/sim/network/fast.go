@@ -171,16 +171,10 @@ func (f *Fast) report(done func(Done)) {
 // Traffic writes what has crossed every rack's links so far to dst, which it
 // grows as needed, and returns it.
 func (f *Fast) Traffic(dst []Traffic) []Traffic {
-	racks := len(f.net.config.Racks)
-	dst = append(dst[:0], make([]Traffic, racks)...)
-	for i := range f.net.queues {
-		q := &f.net.queues[i]
-		if from, to := i/racks%racks, i%racks; from != to && q.entered > 0 {
-			f.net.serve(i)
-			sent := q.sent()
-			dst[from].Up[q.kind] += sent
-			dst[to].Down[q.kind] += sent
-		}
+	dst = append(dst[:0], f.net.crossed...)
+	for _, i := range f.net.busy {
+		f.net.serve(int(i))
+		f.net.cross(dst, int(i))
 	}
 	return dst
 }
@@ -191,7 +185,8 @@ func (f *Fast) Load(rack int) topology.Link {
 	f.settle()
 	racks := len(f.net.config.Racks)
 	out, in := 0.0, 0.0
-	for i := range f.net.queues {
+	for _, n := range f.net.busy {
+		i := int(n)
 		from, to := i/racks%racks, i%racks
 		if from == to || from != rack && to != rack {
 			continue

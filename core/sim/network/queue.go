@@ -19,9 +19,10 @@ type queue struct {
 	rate     float64     // granted, bytes/ms
 	limit    float64     // of the rate per unit of weight: the node interfaces, bytes/ms
 	backlog  float64     // bytes not sent, at
-	entered  model.Bytes // less what was taken back
+	entered  model.Bytes // since it was last taken off the busy ones, less what was taken back
 	up, down int32       // links
 	kind     Kind
+	busy     bool  // on the list of such queues
 	timed    int32 // flows whose end is to be known when it comes
 }
 

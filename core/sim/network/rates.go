@@ -71,8 +71,8 @@ func newFilling(queues, links int) filling {
 func (f *fabric) solve() {
 	f.share()
 	f.quiet = false
-	for i := range f.queues {
-		f.calendar.at[i] = f.queues[i].ends(f.flowsOf(i))
+	for _, i := range f.busy {
+		f.calendar.at[i] = f.queues[i].ends(f.flowsOf(int(i)))
 	}
 	f.calendar.order()
 	f.solved, f.forced = f.now, false
@@ -85,22 +85,18 @@ func (f *fabric) solve() {
 func (f *fabric) share() {
 	s := &f.filling
 	copy(f.links.spare, f.links.capacity)
-	f.changed = false
-	for i := range f.queues {
-		f.serve(i)
+	f.rest()
+	f.changed = len(f.busy) > 0
+	for _, i := range f.busy {
 		q := &f.queues[i]
 		q.rate = 0
-		if len(q.heap) == 0 {
-			continue
-		}
-		f.changed = true
 		inStep := max(q.backlog, 1) / float64(f.config.Step) / q.weight
 		s.weight[i], s.limit[i] = q.weight, min(q.limit, inStep)
 	}
 	f.fill()
-	for i := range f.queues {
+	for _, i := range f.busy {
 		q := &f.queues[i]
-		if len(q.heap) > 0 && s.level[i] < q.limit && f.links.free(q) > 0 {
+		if s.level[i] < q.limit && f.links.free(q) > 0 {
 			s.weight[i], s.limit[i] = q.weight, q.limit-s.level[i]
 		}
 	}
@@ -117,8 +113,8 @@ func (f *fabric) fill() {
 	s := &f.filling
 	clear(s.open)
 	clear(s.queues)
-	for i, w := range s.weight {
-		if w > 0 {
+	for _, i := range f.busy {
+		if w := s.weight[i]; w > 0 {
 			q := &f.queues[i]
 			s.open[q.up] += w
 			s.open[q.down] += w
