@@ -28,6 +28,7 @@ func Presets() []Preset {
 	return []Preset{
 		{"shufflewatcher", shuffleWatcherTitle, ShuffleWatcher},
 		{"num", numTitle, NUM},
+		{"nas", nasTitle, NAS},
 	}
 }
 

@@ -75,3 +75,17 @@ func TestStops(t *testing.T) {
 		}
 	}
 }
+
+func TestNAS(t *testing.T) {
+	t.Parallel()
+	for name, in := range map[string]*reproduce.Inputs{"trace": small(t, 200), "synthetic": {Parts: 200, Seeds: 2}} {
+		p, err := reproduce.NAS(in)
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		check(t, p, "A", 22)
+		if in.FB2010 != nil && p.Rows[0].Verdict != reproduce.Yes {
+			t.Errorf("%+v", p.Rows[0])
+		}
+	}
+}
