@@ -61,7 +61,7 @@ seeds the table shows the median, with the least and the most in brackets.`,
 	f.BoolVar(&q.lenient, "lenient", false, "leave out records of the workload that are wrong, and say how many")
 	f.Float64Var(&q.slowstart, "slowstart", defaults.Slowstart, "the part of a job's maps, 0 to 1, that is done before reduces are asked for")
 	f.BoolVar(&q.noWrites, "no-writes", false, "keep the copies of what jobs write off the uplinks")
-	f.DurationVar(&q.heartbeat, "heartbeat", time.Duration(defaults.Heartbeat)*time.Millisecond, "how often a node has a heartbeat, which starts at most one container")
+	f.DurationVar(&q.heartbeat, "heartbeat", time.Duration(defaults.Heartbeat)*time.Millisecond, "how often a node has a heartbeat, which starts at most one container; under capacity as many as fit")
 	f.DurationVar(&q.networkStep, "network-step", time.Duration(defaults.NetworkStep)*time.Millisecond, "how often links are shared out anew; a longer step is faster, and less exact where transfers are short")
 	f.DurationVar(&q.amStart, "am-start", 0, "how long an ApplicationMaster takes to ask for tasks once it has a container, which it keeps; 0: none is simulated")
 	f.StringVar(&q.relay.scheduler, "relay", "", "put the plans of each policy into what `SCHEDULER`, a policy too, is asked for, as heddle's relay does")

@@ -8,6 +8,7 @@ import (
 	"heddle/core/model"
 	"heddle/core/policy"
 	"heddle/core/policy/builtin"
+	"heddle/core/policy/capacity"
 	"heddle/core/sim"
 	"heddle/core/workload"
 )
@@ -56,7 +57,10 @@ func (f *relayFlags) open(policies []simPolicy) (*simRelay, error) {
 // world prepares a run: the policy is the scheduler, or a relay in front of the
 // scheduler makes its plans known.
 func (r *simRelay) world(params sim.Params, c sim.Cluster, w *workload.Workload, p *simPolicy, pol policy.Policy) (*sim.Sim, error) {
-	if r == nil || r.scheduler == p.name {
+	relayed := r != nil && r.scheduler != p.name
+	// CapacityScheduler fills a node in one heartbeat (per-node-heartbeat.multiple-assignments-enabled).
+	params.Multiple = params.Multiple || p.name == capacity.Name && !relayed || relayed && r.scheduler == capacity.Name
+	if !relayed {
 		return sim.New(params, c, w, p.name, pol)
 	}
 	scheduler, err := r.build(nil)

@@ -394,7 +394,7 @@ func (s *world) finish(j *job, at model.Time) {
 	if j.reduce.total > 0 {
 		s.net.RemoveJob(j.reduce.shuffle)
 	}
-	s.desk.ended = append(s.desk.ended, j.id)
+	s.desk.ended = append(s.desk.ended, j)
 	s.book.finish(s, j, at)
 	t.release(s.work, j.index, at, j.reduce.nodes)
 }

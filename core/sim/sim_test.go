@@ -346,3 +346,44 @@ func TestFileOnNode(t *testing.T) {
 		}
 	}
 }
+
+// Maps that a plan ties to racks move between racks of their own only.
+func TestTrimmedMapsStay(t *testing.T) {
+	t.Parallel()
+	j := mapReduce("a", 0, 4, 4, 100*model.MiB)
+	j.Stages[0].Reads = nil
+	for i := range 4 {
+		j.Stages[0].Reads = append(j.Stages[0].Reads, workload.File{
+			Bytes: 64 * model.MiB, Place: workload.OnNode, Node: workload.Node{Rack: i/2 + 1, Number: i%2 + 1},
+		})
+	}
+	c := sim.Uniform(3, 3, 2, 1e8, 1e8)
+	c.Replication = 1
+	for seed := range uint64(20) {
+		params := sim.DefaultParams()
+		params.Seed, params.Multiple = seed, true
+		s, err := sim.New(params, c, &workload.Workload{Jobs: []workload.Job{j}}, "capacity", built(t, "capacity", ""))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Steer(sim.Steering{
+			Name: "shufflewatcher", Policy: built(t, "shufflewatcher", `{"assume_unknown":true}`), Every: model.Second, Pin: model.Minute, Trim: model.Minute,
+		})
+		r, err := s.Run(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.CrossRack.MapRead != 0 || r.Finished != 1 {
+			t.Errorf("seed %d: maps read %d bytes across racks, %d jobs finished", seed, r.CrossRack.MapRead, r.Finished)
+		}
+	}
+}
+
+func built(t *testing.T, name, params string) policy.Policy {
+	t.Helper()
+	p, err := builtin.Registry().New(name, json.RawMessage(params))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}

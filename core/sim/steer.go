@@ -55,9 +55,28 @@ func (t *steering) Admits(s *state.Stage, rack int) bool {
 	case rack >= len(l.counts):
 		return false
 	case l.kind == model.StageMap:
-		return l.counts[rack] > 0
+		return l.admitsMap(s, rack)
 	}
 	return s.Launched(rack) < l.counts[rack]
+}
+
+// admitsMap reports whether a map may still be started on a rack: maps move between
+// racks of their own only, and those with none in the plan keep theirs
+// (docs/enforce.md, "trim"). Maps that name no rack are pinned to the plan's.
+func (l *limit) admitsMap(s *state.Stage, rack int) bool {
+	if s.Places() == 0 {
+		return l.counts[rack] > 0
+	}
+	if l.counts[rack] > 0 || s.PendingIn(rack) == 0 {
+		return s.PendingIn(rack) > 0
+	}
+	planned := 0 // a map with replicas on two of the plan's racks counts twice, and may hide one with none
+	for r, n := range l.counts {
+		if n > 0 {
+			planned += s.PendingIn(r)
+		}
+	}
+	return s.Pending > planned
 }
 
 // plan asks for plans when it is time, and at once for jobs that ask for something

@@ -7,9 +7,9 @@ import (
 
 // desk is what there is to tell the scheduler at the next heartbeat.
 type desk struct {
-	demand  int           // tasks asked for and not launched
-	nodes   bool          // a node is fuller or emptier than it was told
-	ended   []model.AppID // jobs that are over
+	demand  int    // tasks asked for and not launched
+	nodes   bool   // a node is fuller or emptier than it was told
+	ended   []*job // that are over
 	dirty   []*job
 	assumed []model.Placement
 }
@@ -69,9 +69,12 @@ func (s *Sim) tell() {
 		s.apply(model.SourceRM, model.NodesFact{Nodes: room.nodes})
 	}
 	if len(d.dirty) > 0 || len(d.ended) > 0 {
-		for _, id := range d.ended {
-			if j := s.state.View().Job(id); j != nil && s.steering != nil {
+		for _, over := range d.ended {
+			if j := s.state.View().Job(over.id); j != nil && s.steering != nil {
 				s.steering.forget(j)
+			}
+			if len(s.jobs.chains.children[over.index]) > 0 {
+				s.tellEnd(over)
 			}
 		}
 		d.ended = d.ended[:0]
@@ -150,10 +153,30 @@ const countersEvery = 5 * model.Second
 func (s *Sim) tellCounters(j *job) {
 	m, r := &j.maps, &j.reduce
 	s.apply(model.SourceMapReduce, model.CountersFact{
-		App: j.id, MapInput: m.read, MapOutput: m.left, ReduceShuffle: j.fetched(), HDFSWritten: model.Unknown,
+		App: j.id, MapInput: m.read, MapOutput: m.left, ReduceShuffle: j.fetched(), HDFSWritten: j.written(),
 		NodeLocalMaps: m.level[model.NodeLocal], RackLocalMaps: m.level[model.RackLocal], OtherLocalMaps: m.level[model.OffSwitch],
 		LaunchedReduces: r.running + r.completed, CompletedMapsNow: m.completed,
 	})
+}
+
+// tellEnd tells the last of a job that others read: what its history says of its
+// tasks, and what it has written.
+func (s *Sim) tellEnd(j *job) {
+	m, r := &j.maps, &j.reduce
+	s.apply(model.SourceMapReduce, model.JobFact{
+		App: j.id, MapsTotal: m.total, MapsCompleted: m.completed, ReducesTotal: r.total, ReducesCompleted: r.completed,
+	})
+	s.apply(model.SourceMapReduce, model.TasksFact{App: j.id, Tasks: j.changed})
+	j.changed = nil
+	s.tellCounters(j)
+}
+
+// written is what the tasks that are done have written to HDFS.
+func (j *job) written() model.Bytes {
+	if r := &j.reduce; r.total > 0 {
+		return model.Bytes(float64(r.stage.Output) * float64(r.completed) / float64(r.total))
+	}
+	return j.maps.left
 }
 
 // fetched is what reduces that no longer fetch have fetched.
