@@ -153,15 +153,15 @@ type claim struct {
 }
 
 // shape is the verdict on a change: every seed has the paper's sign, and the
-// median is from half to twice the paper's. What fails is said.
+// median is from half to twice the paper's. Otherwise it says what is wrong.
 func (c *claim) shape() (Verdict, string) {
 	for _, v := range c.got {
 		if v*c.want <= 0 {
-			return No, c.what + ": not the paper's sign with every seed"
+			return No, "not the paper's sign with every seed"
 		}
 	}
 	if m := median(c.got) / c.want; m < 0.5 || m > 2 {
-		return No, c.what + ": the sign, not the size"
+		return No, "the sign, not the size"
 	}
 	return Yes, ""
 }
@@ -169,13 +169,17 @@ func (c *claim) shape() (Verdict, string) {
 // claims is a row of changes that were measured in simulations.
 func claims(id, what string, of ...claim) Row {
 	r := Row{ID: id, What: what, Status: Shape, Verdict: Yes}
-	var paper, ours, notes []string
+	var paper, ours, reasons, notes []string
 	for i := range of {
 		c := &of[i]
 		v, why := c.shape()
 		if v != Yes {
 			r.Verdict = No
-			notes = append(notes, why)
+			if k := slices.Index(reasons, why); k >= 0 {
+				notes[k] += ", " + c.what
+			} else {
+				reasons, notes = append(reasons, why), append(notes, why+": "+c.what)
+			}
 		}
 		paper = append(paper, fmt.Sprintf("%s %+g %%", c.what, c.want))
 		ours = append(ours, c.what+" "+spread("%+.1f %%", c.got))
@@ -212,6 +216,28 @@ func (r Row) noted(texts ...string) Row {
 		r.Note += text
 	}
 	return r
+}
+
+// alike says whether two variants came to the same in everything that is
+// compared, with every seed.
+func (l *lab) alike(a, b string) bool {
+	for _, of := range []figure{throughput, meanJCT, crossShuffle, crossRead} {
+		if !slices.Equal(l.by(a, of), l.by(b, of)) {
+			return false
+		}
+	}
+	return true
+}
+
+// pointed has rows that did not come out in a simulation say at which row stands
+// what was tried.
+func pointed(rows []Row, at string) []Row {
+	for i := range rows {
+		if r := &rows[i]; r.Status == Shape && r.Verdict == No && !strings.Contains(r.Note, "tried ") {
+			*r = r.noted("what was tried stands at " + at)
+		}
+	}
+	return rows
 }
 
 // ordered is a row on the order of variants by a figure. ok judges the values of

@@ -29,6 +29,7 @@ func Presets() []Preset {
 		{"shufflewatcher", shuffleWatcherTitle, ShuffleWatcher},
 		{"num", numTitle, NUM},
 		{"nas", nasTitle, NAS},
+		{"dawn", dawnTitle, Dawn},
 	}
 }
 

@@ -30,7 +30,8 @@ func check(t *testing.T, p reproduce.Paper, prefix string, rows int) {
 			t.Errorf("%+v", r)
 		}
 		ran := r.Verdict == reproduce.Yes || r.Verdict == reproduce.No
-		if ran != (r.Ours != "") || ran == (r.Status == reproduce.Impossible) && r.Verdict != reproduce.NotRun || r.Verdict == reproduce.NotRun && r.Note == "" {
+		unsaid := r.Verdict == reproduce.NotRun || r.Verdict == reproduce.NotJudged && r.Status != reproduce.Impossible
+		if ran && (r.Ours == "" || r.Status == reproduce.Impossible) || unsaid && r.Note == "" {
 			t.Errorf("%s is %s: %q, %q", r.ID, r.Verdict, r.Ours, r.Note)
 		}
 		if strings.Contains(r.Ours, "NaN") || strings.Contains(r.Ours, "Inf") {
@@ -88,4 +89,13 @@ func TestNAS(t *testing.T) {
 			t.Errorf("%+v", p.Rows[0])
 		}
 	}
+}
+
+func TestDawn(t *testing.T) {
+	t.Parallel()
+	p, err := reproduce.Dawn(small(t, 40))
+	if err != nil {
+		t.Fatal(err)
+	}
+	check(t, p, "D", 11)
 }
