@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"math"
+
 	"heddle/core/model"
 	"heddle/core/shuffle"
 	"heddle/core/sim/network"
@@ -68,6 +70,7 @@ type tally struct {
 	overTraffic int // (node, sample) pairs
 	inspections int
 	preempted   int // reduces
+	groups      int // of tasks that fetch, that the network was given
 }
 
 // account is one user's: what it used while it had jobs.
@@ -98,7 +101,7 @@ func (b *book) arrive(s *world, j *job) {
 		b.begun, b.first = true, j.submit
 	}
 	b.activeShuffle += j.of.Shuffle()
-	b.activeMaps += j.maps.total
+	b.activeMaps += j.count(model.StageMap).total
 	u := b.users[j.of.User]
 	if u == nil {
 		u = &account{}
@@ -120,62 +123,89 @@ func (b *book) finish(s *world, j *job, at model.Time) {
 	b.last = max(b.last, at)
 	b.response[j.index] = at.Sub(j.submit).Seconds()
 	b.activeShuffle -= j.of.Shuffle()
-	b.activeMaps -= j.maps.total
+	b.activeMaps -= j.count(model.StageMap).total
 	u := b.users[j.of.User]
 	if u.live--; u.live == 0 {
 		b.withJobs--
 		u.with += at.Sub(u.since).Seconds()
 	}
-	for l, n := range j.maps.level {
-		b.tally.level[l] += n
+	shuffled, crossed, gathers := model.Bytes(0), 0.0, false
+	for i := range j.stages {
+		t := &j.stages[i]
+		for l, n := range t.level {
+			b.tally.level[l] += n
+		}
+		for _, e := range t.inputs {
+			gathers = true
+			if e.kind == model.ScatterGather {
+				shuffled += e.from.left
+				crossed += float64(shuffle.CrossRack(e.from.leftOn, t.on))
+			}
+		}
 	}
-	r := &j.reduce
-	if r.total == 0 {
+	if !gathers {
 		return
 	}
 	b.tally.reducing++
-	b.tally.progress += max(r.first, 0)
-	b.tally.shuffled += j.maps.left
-	if j.maps.left > 0 {
-		crossed := float64(shuffle.CrossRack(j.maps.byRackOutput, r.byRack))
+	b.tally.progress += max(j.first, 0)
+	b.tally.shuffled += shuffled
+	if shuffled > 0 {
 		b.tally.crossed += crossed
-		b.tally.byJob += crossed / float64(j.maps.left)
+		b.tally.byJob += crossed / float64(shuffled)
 		b.tally.shuffling++
 	}
 }
 
-// demandOf returns the least a job takes, wherever its tasks run.
+// demandOf returns the least a job takes, wherever its tasks run: all its tasks,
+// its longest chain of them, and what it sends across racks.
 func demandOf(s *world, j *job) shuffle.Demand {
-	m, r := &j.maps, &j.reduce
 	d := shuffle.Demand{Arrival: j.submit.Sub(0).Seconds()}
+	paths := make([]float64, len(j.stages)) // seconds from the job's begin to the end of a stage
+	for i := range j.stages {
+		t := &j.stages[i]
+		shortest, longest := math.Inf(1), 0.0
+		for task := range t.total {
+			took := t.cost(task).Seconds()
+			shortest, longest = min(shortest, took), max(longest, took)
+			d.Work += took
+		}
+		paths[i] = longest
+		for _, e := range t.of.Edges {
+			after := longest
+			if e.Kind == model.OneToOne { // a task does not wait for all of the source
+				after = shortest
+			}
+			paths[i] = max(paths[i], paths[e.From]+after)
+		}
+		d.Path = max(d.Path, paths[i])
+		d.CrossRack = max(d.CrossRack, crossing(s, t))
+	}
+	return d
+}
+
+// crossing returns the least that crosses racks of what a stage gathers from
+// stages that read files, and of these files.
+func crossing(s *world, t *stage) model.Bytes {
 	var blocks [][]int
 	var least []model.Bytes
-	var longest model.Duration
-	work := 0.0
-	for task := range m.total {
-		took := m.stage.Cost.Of(m.in.size(task))
-		longest = max(longest, took)
-		work += took.Seconds()
-		if !m.in.held(task) {
+	for _, e := range t.inputs {
+		if e.kind != model.ScatterGather || e.from.kind != model.StageMap {
 			continue
 		}
-		var racks []int
-		for _, n := range m.in.of(task) {
-			if n >= 0 {
-				racks = append(racks, s.layout.nodes[n].rack)
+		for task := range e.from.total {
+			if !e.from.in.held(task) {
+				continue
 			}
+			var racks []int
+			for _, n := range e.from.in.of(task) {
+				if n >= 0 {
+					racks = append(racks, s.layout.nodes[n].rack)
+				}
+			}
+			blocks, least = append(blocks, racks), append(least, min(e.from.in.size(task), e.from.outputOf(task)))
 		}
-		blocks, least = append(blocks, racks), append(least, min(m.in.size(task), m.outputOf(task)))
 	}
-	d.Path = longest.Seconds()
-	if r.total > 0 {
-		took := r.stage.Cost.Of(m.output / model.Bytes(r.total)).Seconds()
-		work += took * float64(r.total)
-		d.Path += took
-		d.CrossRack = shuffle.LowerBound(blocks, least)
-	}
-	d.Work = work
-	return d
+	return shuffle.LowerBound(blocks, least)
 }
 
 // sample reads the links, and now and then the nodes.

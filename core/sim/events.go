@@ -61,9 +61,10 @@ func (q *queue) pop() event {
 // attempt is a running task.
 type attempt struct {
 	job      *job
-	reduce   bool
-	am       bool // the ApplicationMaster, until it asks for tasks
+	am       bool  // the ApplicationMaster, until it asks for tasks
+	stage    int32 // of the job
 	task     int32
+	waits    int32 // groups it is in that have yet to fetch all
 	node     int32
 	launched model.Time
 	ready    model.Time // when it has computed; the network may take longer

@@ -9,59 +9,149 @@ import (
 	"heddle/core/workload"
 )
 
-// job is one submitted job: its ApplicationMaster, which asks for maps at once
-// and for reduces by Hadoop's rules, and its tasks.
+// job is one submitted job: its ApplicationMaster, which asks for tasks by
+// Hadoop's rules or by Tez's, and its stages.
 type job struct {
 	of     *workload.Job
 	index  int // in the workload
 	id     model.AppID
 	submit model.Time
-	am     int32 // node of the ApplicationMaster, -1 where it takes no container
-	maps   mapStage
-	reduce reduceStage
+	am     int32   // node of the ApplicationMaster, -1 where it takes no container
+	stages []stage // as in the workload: each after those it reads
+	open   int     // stages that are not complete
+	nodes  []int32 // of completed tasks that write to HDFS: where the output lies
+	first  float64 // part of the maps done when a task that fetches was first launched, below 0 before
+	yields
+	news
+}
 
+// yields is when a job gives up tasks that fetch for tasks it cannot start.
+type yields struct {
+	starved  model.Time
+	yielding bool // gave some up, and no task that has all it reads has started since
+}
+
+// news is what there is to tell of a job.
+type news struct {
 	dirty   bool // something to tell the scheduler
 	changed []model.Task
 	told    bool       // its configuration and blocks have been told
 	counted model.Time // when its counters were told last
 }
 
-// mapStage is the maps of a job: what is pending where, what runs, what is done.
-type mapStage struct {
-	total, pending, running, completed int
-
-	stage        *workload.Stage
-	in           blocks
-	state        []taskState
-	byNode       lists
-	byRack       lists
-	next         int           // every pending map is at or after it
-	output       model.Bytes   // of all maps
-	read         model.Bytes   // by completed maps
-	left         model.Bytes   // by completed maps, for the reduces
-	byRackOutput []model.Bytes // the same by rack
-	level        [3]int        // launched, by locality
+// graph reports whether the job is more than maps, or maps and reduces: its
+// ApplicationMaster is Tez's.
+func (j *job) graph() bool {
+	return len(j.stages) > 2 || len(j.stages) == 2 && !(len(j.stages[1].inputs) == 1 && j.stages[1].inputs[0].kind == model.ScatterGather)
 }
 
-// blocks are what the maps of a job read, one each.
+// stage is the tasks of one stage.
+type stage struct {
+	of     *workload.Stage
+	kind   model.Stage // what the scheduler takes its tasks for: StageMap where they name hosts, else StageReduce
+	base   int         // number of its first task among the job's tasks of that kind
+	source             // of a stage that reads files
+	gather             // of a stage that reads stages
+	yield
+	tasks
+}
+
+// tasks counts the tasks of a stage.
+type tasks struct {
+	total, asked, running, completed int // asked counts those that run or are done, too
+
+	state []taskState
+	next  int   // every waiting task is at or after it
+	on    []int // launched, by rack: tasks, or bytes they draw where those differ
+}
+
+// pending returns how many tasks are asked for and not launched.
+func (t *tasks) pending() int { return t.asked - t.running - t.completed }
+
+// complete reports whether all tasks are done.
+func (t *tasks) complete() bool { return t.completed == t.total }
+
+// source is what a stage reads from HDFS, by task.
+type source struct {
+	in     blocks
+	byNode lists
+	byRack lists
+	taken  model.Bytes // by completed tasks
+	level  [3]int      // launched, by locality
+}
+
+// yield is what a stage puts out.
+type yield struct {
+	output  model.Bytes   // of all tasks
+	left    model.Bytes   // by completed tasks
+	leftOn  []model.Bytes // the same by rack
+	at      []int32       // node of each task, where a reader needs to know; else nil
+	readers []*inflow
+}
+
+// gather is what a stage fetches from other stages.
+type gather struct {
+	inputs []*inflow
+	groups []*group // that fetch
+	drawn  model.Bytes
+	upTo   []model.Bytes // what task t and those before it draw of it is upTo[t+1]; nil where all draw the same
+}
+
+// inflow is one edge.
+type inflow struct {
+	from, to *stage
+	kind     model.EdgeKind
+	shuffle  network.JobID // of all tasks; none where each has its own
+	alone    []*group      // that fetch on their own
+}
+
+// each reports whether every task of the reader fetches on its own, since they
+// do not all draw the same.
+func (e *inflow) each() bool {
+	return e.kind == model.OneToOne || e.kind == model.ScatterGather && e.to.upTo != nil
+}
+
+// group is tasks that fetch together: those of a rack, over one edge.
+type group struct {
+	id      network.ID
+	job     *job
+	stage   *stage
+	edge    *inflow
+	rack    int
+	task    int           // of a group that is one task's own
+	shuffle network.JobID // the same
+	tasks   []int32
+}
+
+// blocks are what the tasks of a stage read, one each.
 type blocks struct {
 	stride int           // most replicas of a block
-	at     []int32       // nodes: of map m at[m*stride:][:stride], -1 for none
-	upTo   []model.Bytes // what map m and those before it read is upTo[m+1]
+	at     []int32       // nodes: of task t at[t*stride:][:stride], -1 for none
+	upTo   []model.Bytes // what task t and those before it read is upTo[t+1]
 }
 
-// size returns what a map reads.
-func (b *blocks) size(task int) model.Bytes { return b.upTo[task+1] - b.upTo[task] }
+// size returns what a task reads.
+func (b *blocks) size(task int) model.Bytes {
+	if b.upTo == nil {
+		return 0
+	}
+	return b.upTo[task+1] - b.upTo[task]
+}
 
-// all returns what all maps read.
-func (b *blocks) all() model.Bytes { return b.upTo[len(b.upTo)-1] }
+// all returns what all tasks read.
+func (b *blocks) all() model.Bytes {
+	if b.upTo == nil {
+		return 0
+	}
+	return b.upTo[len(b.upTo)-1]
+}
 
-// of returns the nodes with a replica of a map's block, and -1 where there are
+// of returns the nodes with a replica of a task's block, and -1 where there are
 // fewer than the most.
 func (b *blocks) of(task int) []int32 { return b.at[task*b.stride : (task+1)*b.stride] }
 
-// held reports whether a map's block is anywhere.
-func (b *blocks) held(task int) bool { return b.at[task*b.stride] >= 0 }
+// held reports whether a task's block is anywhere.
+func (b *blocks) held(task int) bool { return b.at != nil && b.at[task*b.stride] >= 0 }
 
 type taskState uint8
 
@@ -70,29 +160,6 @@ const (
 	running
 	done
 )
-
-// reduceStage is the reduces of a job.
-type reduceStage struct {
-	total, asked, running, completed int // asked counts those that run or are done, too
-
-	stage    *workload.Stage
-	shuffle  network.JobID
-	groups   []reducer // that fetch
-	byRack   []int     // launched, by rack
-	state    []taskState
-	first    float64 // map progress when the first was launched
-	nodes    []int32 // of completed ones: where the output lies
-	starved  model.Time
-	yielding bool // gave reduces up, and no map has started since
-	next     int
-}
-
-// reducer is one group of reduces: those of a rack that fetch together.
-type reducer struct {
-	group network.ID
-	rack  int
-	tasks []int32
-}
 
 // lists are linked lists of tasks by place: a task may be in several. They are
 // read from the front, and tasks that are no longer pending fall out then.
@@ -131,71 +198,172 @@ func (l *lists) first(place int, state []taskState) int {
 	return -1
 }
 
-// newMaps lays a map stage out over the cluster.
-func newMaps(s *workload.Stage, c *Cluster, l *layout) mapStage {
-	m := mapStage{
-		stage: s, total: s.Tasks, pending: s.Tasks, output: s.Output,
-		in:           blocks{stride: c.Replication, at: make([]int32, s.Tasks*c.Replication), upTo: make([]model.Bytes, s.Tasks+1)},
-		state:        make([]taskState, s.Tasks),
-		byNode:       newLists(len(l.nodes), s.Tasks*c.Replication),
-		byRack:       newLists(len(l.ofRack), s.Tasks*2),
-		byRackOutput: make([]model.Bytes, len(l.ofRack)),
+// newStages returns the stages of a job, with the files they read still to be
+// placed.
+func newStages(s *world, j *job) []stage {
+	list := make([]stage, len(j.of.Stages))
+	racks := len(s.layout.ofRack)
+	for i := range list {
+		t := &list[i]
+		t.of, t.kind, t.output = &j.of.Stages[i], model.StageReduce, j.of.Stages[i].Output
+		t.tasks = tasks{total: t.of.Tasks, state: make([]taskState, t.of.Tasks), on: make([]int, racks)}
+		t.leftOn = make([]model.Bytes, racks)
+		if len(t.of.Edges) == 0 && (i == 0 || t.of.Input() > 0) {
+			t.kind, t.asked = model.StageMap, t.total
+			t.source = source{
+				in:     blocks{stride: s.cluster.Replication, at: make([]int32, t.total*s.cluster.Replication), upTo: make([]model.Bytes, t.total+1)},
+				byNode: newLists(len(s.layout.nodes), t.total*s.cluster.Replication), byRack: newLists(racks, t.total*2),
+			}
+			for k := range t.in.at {
+				t.in.at[k] = end
+			}
+		}
+		for _, e := range t.of.Edges {
+			join(&list[e.From], t, e.Kind)
+		}
 	}
-	for i := range m.in.at {
-		m.in.at[i] = -1
+	var count [2]int // tasks, by kind
+	for i := range list {
+		t := &list[i]
+		k := 0
+		if t.kind == model.StageMap {
+			k = 1
+		}
+		t.base = count[k]
+		count[k] += t.total
+		for _, e := range t.inputs {
+			if e.shuffle = none; !e.each() {
+				e.shuffle = s.net.AddJob(e.parts())
+			} else if e.from.at == nil {
+				e.from.at = make([]int32, e.from.total)
+			}
+		}
 	}
-	return m
+	return list
 }
 
-// place says where the replicas of a map's block are. Maps are placed in order.
-func (m *mapStage) place(task int, bytes model.Bytes, replicas []int32, l *layout) {
-	m.in.upTo[task+1] = m.in.upTo[task] + bytes
-	copy(m.in.of(task), replicas)
+const none = -1
+
+// parts returns into how many parts an edge's bytes are cut: every task gets one.
+func (e *inflow) parts() int {
+	if e.kind == model.Broadcast {
+		return 1
+	}
+	return e.to.total
+}
+
+// join adds an edge.
+func join(from, to *stage, kind model.EdgeKind) {
+	e := &inflow{from: from, to: to, kind: kind}
+	from.readers, to.inputs = append(from.readers, e), append(to.inputs, e)
+	if kind != model.ScatterGather {
+		return
+	}
+	to.drawn += from.output
+	if to.of.Skew > 0 && to.total > 1 {
+		to.upTo = append(to.upTo[:0], 0)
+		for i, bytes := range to.of.Partitions(nil, weights) {
+			to.upTo = append(to.upTo, to.upTo[i]+bytes)
+		}
+	}
+}
+
+// weights is what upTo of a skewed stage sums to: shares of any output follow
+// from it.
+const weights = 1 << 50
+
+// place says where the replicas of a task's block are. Tasks are placed in order.
+func (s *source) place(task int, bytes model.Bytes, replicas []int32, l *layout) {
+	s.in.upTo[task+1] = s.in.upTo[task] + bytes
+	copy(s.in.of(task), replicas)
 	for i, n := range replicas {
-		m.byNode.add(int(n), task)
+		s.byNode.add(int(n), task)
 		rack, again := l.nodes[n].rack, false
 		for _, before := range replicas[:i] {
 			again = again || l.nodes[before].rack == rack
 		}
 		if !again {
-			m.byRack.add(rack, task)
+			s.byRack.add(rack, task)
 		}
 	}
 }
 
-// pick takes a pending map for a node: a node-local, a rack-local, any.
-func (m *mapStage) pick(node, rack int) (task int, level model.Locality) {
-	if task = m.byNode.first(node, m.state); task >= 0 {
-		return task, model.NodeLocal
+// pick takes a waiting task for a node: a node-local, a rack-local, any; -1
+// without.
+func (t *stage) pick(node, rack int) (task int, level model.Locality) {
+	if t.in.upTo != nil {
+		if task = t.byNode.first(node, t.state); task >= 0 {
+			return task, model.NodeLocal
+		}
+		if task = t.byRack.first(rack, t.state); task >= 0 {
+			return task, model.RackLocal
+		}
 	}
-	if task = m.byRack.first(rack, m.state); task >= 0 {
-		return task, model.RackLocal
-	}
-	for ; m.next < m.total; m.next++ {
-		if m.state[m.next] == waiting {
-			return m.next, model.OffSwitch
+	for ; t.next < t.total; t.next++ {
+		if t.state[t.next] == waiting {
+			return t.next, model.OffSwitch
 		}
 	}
 	return -1, model.OffSwitch
 }
 
-// outputOf returns what a map leaves: its part of the stage's output by what it
-// reads, in equal parts where nothing is read. The parts of all maps sum to the
-// output.
-func (m *mapStage) outputOf(task int) model.Bytes {
-	if in := m.in.all(); in > 0 {
-		return share(m.output, m.in.upTo[task+1], in) - share(m.output, m.in.upTo[task], in)
+// draws returns a task's part of bytes that all tasks of its stage draw.
+func (t *stage) draws(task int, bytes model.Bytes) model.Bytes {
+	if t.upTo != nil {
+		return share(bytes, t.upTo[task+1], weights) - share(bytes, t.upTo[task], weights)
 	}
-	n := model.Bytes(m.total)
-	return share(m.output, model.Bytes(task)+1, n) - share(m.output, model.Bytes(task), n)
+	n := model.Bytes(t.total)
+	return share(bytes, model.Bytes(task)+1, n) - share(bytes, model.Bytes(task), n)
 }
 
-// share returns total·part/of, rounded down, for part <= of. The product may
+// fetches returns what a task reads of other stages.
+func (t *stage) fetches(task int) model.Bytes {
+	bytes := t.draws(task, t.drawn)
+	for _, e := range t.inputs {
+		switch e.kind {
+		case model.Broadcast:
+			bytes += e.from.output
+		case model.OneToOne:
+			bytes += e.from.outputOf(task)
+		case model.ScatterGather:
+		}
+	}
+	return bytes
+}
+
+// cost returns how long a task computes.
+func (t *stage) cost(task int) model.Duration { return t.of.Cost.Of(t.in.size(task) + t.fetches(task)) }
+
+// outputOf returns what a task leaves: its part of the stage's output by what it
+// reads of files or draws of stages, in equal parts where that is nothing. The
+// parts of all tasks sum to the output.
+func (t *stage) outputOf(task int) model.Bytes {
+	if in := t.in.all(); in > 0 {
+		return share(t.output, t.in.upTo[task+1], in) - share(t.output, t.in.upTo[task], in)
+	}
+	return t.draws(task, t.output)
+}
+
+// share returns total*part/of, rounded down, for part <= of. The product may
 // exceed 64 bits.
 func share(total, part, of model.Bytes) model.Bytes {
 	hi, lo := bits.Mul64(uint64(total), uint64(part)) //nolint:gosec // neither is below 0
 	q, _ := bits.Div64(hi, lo, uint64(of))            //nolint:gosec // above 0
 	return model.Bytes(q)                             //nolint:gosec // at most the total
+}
+
+// count sums the tasks of a job that the scheduler takes for one kind.
+func (j *job) count(kind model.Stage) tasks {
+	var sum tasks
+	for i := range j.stages {
+		if t := &j.stages[i]; t.kind == kind {
+			sum.total += t.total
+			sum.asked += t.asked
+			sum.running += t.running
+			sum.completed += t.completed
+		}
+	}
+	return sum
 }
 
 // headroom returns how many containers more the ApplicationMaster is told it may
@@ -205,30 +373,69 @@ func (b *book) headroom(j *job, free, all int) int {
 	return max(min(free, all/max(b.withJobs, 1)-b.users[j.of.User].running), 0)
 }
 
-// wanted returns how many reduces the ApplicationMaster asks for by now, those
-// that run or are done included, with so much headroom.
+// wanted returns how many tasks of a stage that reads stages the
+// ApplicationMaster asks for by now, those that run or are done included, with
+// so much headroom.
+func (j *job) wanted(t *stage, p *Params, headroom int) int {
+	switch {
+	case !j.graph():
+		return j.ramp(p, headroom)
+	case j.yielding && !t.ready():
+		return t.running + t.completed
+	}
+	return max(t.asked, t.due(p))
+}
+
+// ramp is what MapReduce asks for.
 //
 // RMContainerAllocator.scheduleReduces (algorithms.md 1.5): none before
 // slowstart of the maps are complete; all once no map is unassigned; in between
 // as many as the smaller of the completed share and the ramp-up limit of what
 // the job may have, and what its maps leave of that.
-func (j *job) wanted(p *Params, headroom int) int {
-	m, r := &j.maps, &j.reduce
-	if r.total == 0 || (r.asked == 0 && m.completed < int(math.Ceil(p.Slowstart*float64(m.total)-1e-9))) {
+func (j *job) ramp(p *Params, headroom int) int {
+	m, r := &j.stages[0], &j.stages[1]
+	if r.asked == 0 && m.completed < int(math.Ceil(p.Slowstart*float64(m.total)-1e-9)) {
 		return 0
 	}
-	if m.pending == 0 {
+	if m.pending() == 0 {
 		return r.total
 	}
-	if r.yielding {
+	if j.yielding {
 		return r.running + r.completed
 	}
 	running := r.running
 	limit := headroom + m.running + running
 	share := min(float64(m.completed)/float64(m.total), p.RampUp)
 	most := int(float64(limit) * share)
-	if maps := m.pending + m.running; limit-most >= maps {
+	if maps := m.pending() + m.running; limit-most >= maps {
 		most = limit - maps
 	}
 	return min(max(most, running)+r.completed, r.total)
+}
+
+// due is how many tasks of a stage Tez has scheduled by now: over scatter-gather
+// edges none before the least part of a source's tasks that is done reaches
+// MinSource, all from MaxSource on, and in between in proportion
+// (ShuffleVertexManager, tez.shuffle-vertex-manager.min-src-fraction and
+// max-src-fraction); over the other edges all when the source is done.
+// InputReadyVertexManager starts a one-to-one task with its own source task:
+// here it waits for all of them.
+func (t *stage) due(p *Params) int {
+	part := 1.0
+	for _, e := range t.inputs {
+		switch {
+		case e.from.complete():
+		case e.kind != model.ScatterGather:
+			return 0
+		default:
+			part = min(part, float64(e.from.completed)/float64(e.from.total))
+		}
+	}
+	switch {
+	case part < p.MinSource:
+		return 0
+	case part >= p.MaxSource:
+		return t.total
+	}
+	return min(int(math.Ceil(float64(t.total)*(part-p.MinSource)/(p.MaxSource-p.MinSource))), t.total)
 }

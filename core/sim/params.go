@@ -14,6 +14,9 @@ type Params struct {
 	Multiple  bool
 	Slowstart float64 // mapreduce.job.reduce.slowstart.completedmaps
 	RampUp    float64 // yarn.app.mapreduce.am.job.reduce.rampup.limit
+	// MinSource and MaxSource are the parts of a source's tasks that are done when Tez schedules the first and the last
+	// task that gathers from it (tez.shuffle-vertex-manager.min-src-fraction, max-src-fraction).
+	MinSource, MaxSource float64
 	// AMStart is how long an ApplicationMaster takes from its container's launch until it asks for tasks; with 0 it takes
 	// no time and no container.
 	AMStart model.Duration
@@ -42,7 +45,7 @@ func (p *Params) clock() float64 {
 // DefaultParams returns Hadoop's defaults and those of algorithms.md 1.5 and 1.6.
 func DefaultParams() Params {
 	return Params{
-		Heartbeat: model.Second, Slowstart: 0.05, RampUp: 0.5, AMShare: 0.1, Starved: 5 * model.Second,
+		Heartbeat: model.Second, Slowstart: 0.05, RampUp: 0.5, MinSource: 0.25, MaxSource: 0.75, AMShare: 0.1, Starved: 5 * model.Second,
 		NetworkStep: model.Second, Congestion: 0.8, Sample: 10 * model.Second, Seed: 1,
 	}
 }
@@ -61,7 +64,7 @@ func (p *Params) Validate() error {
 	for _, f := range []struct {
 		name string
 		of   float64
-	}{{"slowstart", p.Slowstart}, {"ramp-up limit", p.RampUp}, {"ApplicationMasters' share", p.AMShare}, {"congestion threshold", p.Congestion}} {
+	}{{"slowstart", p.Slowstart}, {"ramp-up limit", p.RampUp}, {"least part of a source", p.MinSource}, {"most of a source", p.MaxSource}, {"ApplicationMasters' share", p.AMShare}, {"congestion threshold", p.Congestion}} {
 		if !(f.of >= 0 && f.of <= 1) {
 			errs = append(errs, fmt.Errorf("%s: must be between 0 and 1, is %g", f.name, f.of))
 		}

@@ -237,11 +237,10 @@ func (s *Sim) bound(r *Run) {
 }
 
 // slack returns the bytes by which rounding may keep what crosses racks below its
-// bound: less than one for every rack that a group of reduces fetches from. A job
-// has a group on each rack while its maps run, and later one for every launch.
-func (s *Sim) slack() model.Bytes {
-	racks := len(s.layout.ofRack)
-	return model.Bytes(racks * (racks*len(s.work.Jobs) + s.book.placements))
+// bound: less than one for every rack that a group of tasks fetches from, and one
+// for every task.
+func (b *book) slack() model.Bytes {
+	return model.Bytes(len(b.links.loads)*b.tally.groups + b.placements)
 }
 
 // verify returns an error that names the bound a run is below. No policy can get

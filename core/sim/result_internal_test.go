@@ -48,7 +48,8 @@ func TestMapOutputsSum(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		reads := rapid.SliceOfN(rapid.Int64Range(0, 1<<40), 1, 20).Draw(t, "reads")
-		m := mapStage{total: len(reads), output: model.Bytes(rapid.Int64Range(0, 1<<53).Draw(t, "output")), in: blocks{upTo: make([]model.Bytes, 1)}}
+		var m stage
+		m.total, m.output, m.in.upTo = len(reads), model.Bytes(rapid.Int64Range(0, 1<<53).Draw(t, "output")), make([]model.Bytes, 1)
 		for _, bytes := range reads {
 			m.in.upTo = append(m.in.upTo, m.in.all()+model.Bytes(bytes))
 		}

@@ -10,8 +10,8 @@ import (
 
 // movers say whose bytes the network moves.
 type movers struct {
-	transfers []int32 // by transfer: the attempt that reads or writes
-	groups    []*job  // by group of reduces
+	transfers []int32  // by transfer: the attempt that reads or writes
+	groups    []*group // by group of tasks that fetch
 }
 
 func (m *movers) transfer(id network.ID, attempt int32) {
@@ -21,11 +21,11 @@ func (m *movers) transfer(id network.ID, attempt int32) {
 	m.transfers[id] = attempt
 }
 
-func (m *movers) group(id network.ID, j *job) {
+func (m *movers) group(id network.ID, g *group) {
 	for int(id) >= len(m.groups) {
 		m.groups = append(m.groups, nil)
 	}
-	m.groups[id] = j
+	m.groups[id] = g
 }
 
 // submit submits the jobs whose time has come.
@@ -50,14 +50,11 @@ func (s *world) start(index int) {
 		of: of, index: index, id: model.AppID(fmt.Sprintf("application_1_%06d", index+1)),
 		submit: max(of.Submit, s.jobs.chains.released[index]),
 	}
-	j.maps = newMaps(&of.Stages[0], s.cluster, &s.layout)
-	s.layOut(j)
-	if len(of.Stages) > 1 {
-		r := &of.Stages[1]
-		j.reduce = reduceStage{
-			stage: r, total: r.Tasks, state: make([]taskState, r.Tasks), byRack: make([]int, len(s.layout.ofRack)), first: -1,
-			shuffle: s.net.AddJob(r.Tasks),
-		}
+	j.first = -1
+	j.stages = newStages(s, j)
+	j.open = len(j.stages)
+	for i := range j.stages {
+		j.stages[i].layOut(s)
 	}
 	s.book.stirred = s.now
 	s.book.arrive(s, j)
@@ -72,7 +69,9 @@ func (s *world) start(index int) {
 func (s *world) admit(j *job) {
 	s.jobs.live = append(s.jobs.live, j)
 	s.jobs.byID[j.id] = j
-	s.desk.demand += j.maps.pending
+	for i := range j.stages {
+		s.desk.demand += j.stages[i].pending()
+	}
 	s.desk.mark(j)
 }
 
@@ -112,12 +111,14 @@ func (s *world) vacate(n *node, j *job, took model.Duration) {
 	s.book.ended(j, took)
 }
 
-// layOut places the blocks a job's maps read.
-func (s *world) layOut(j *job) {
-	stage := &j.of.Stages[0]
-	draw := make([]func() int, len(stage.Reads))
-	for i := range stage.Reads {
-		f := &stage.Reads[i]
+// layOut places the blocks a stage reads.
+func (t *stage) layOut(s *world) {
+	if t.kind != model.StageMap {
+		return
+	}
+	draw := make([]func() int, len(t.of.Reads))
+	for i := range t.of.Reads {
+		f := &t.of.Reads[i]
 		draw[i] = s.hdfs.writers(f)
 		if held := s.jobs.chains.heldBy(f); len(held) > 0 {
 			next := s.hdfs.rand.IntN(len(held))
@@ -125,60 +126,79 @@ func (s *world) layOut(j *job) {
 		}
 	}
 	var replicas []int32
-	for task := range stage.Tasks {
-		split := stage.Split(task, s.cluster.Block)
+	for task := range t.total {
+		split := t.of.Split(task, s.cluster.Block)
 		replicas = replicas[:0]
 		if split.File >= 0 {
 			replicas = s.hdfs.replicas(replicas, draw[split.File]())
 		}
-		j.maps.place(task, split.Bytes, replicas, &s.layout)
+		t.place(task, split.Bytes, replicas, &s.layout)
 	}
 }
 
-// launch starts what was placed.
+// launch starts what was placed: the task of the first stage of its kind that
+// has one to start, the nearest there.
 func (s *world) launch(p *model.Placement, node int) {
 	j := s.jobs.byID[p.App]
-	n := &s.layout.nodes[node]
+	i := slices.IndexFunc(j.stages, func(t stage) bool { return t.kind == p.Stage && t.pending() > 0 })
+	if i < 0 {
+		s.jobs.failed = fmt.Errorf("%s: a %s was placed and none is pending", j.id, p.Stage)
+		return
+	}
+	t, n := &j.stages[i], &s.layout.nodes[node]
+	task, level := t.pick(node, n.rack)
 	s.occupy(n, j)
 	s.desk.demand--
 	s.book.placements++
 	s.desk.mark(j)
-	if p.Stage == model.StageMap {
-		s.launchMap(j, node)
-	} else {
-		s.launchReduce(j, node)
-	}
-}
-
-// launchMap runs a map: it reads its block while it computes, so that it takes as
-// long as the slower of the two.
-func (s *world) launchMap(j *job, node int) {
-	m, n := &j.maps, &s.layout.nodes[node]
-	task, level := m.pick(node, n.rack)
-	if task < 0 {
-		s.jobs.failed = fmt.Errorf("%s: a map was placed and none is pending", j.id)
+	t.state[task] = running
+	t.running++
+	j.yielding = j.yielding && !t.ready()
+	t.on[n.rack] += t.units(task)
+	a := s.running.add(attempt{job: j, stage: int32(i), task: int32(task), node: int32(node), launched: s.now}) //nolint:gosec // bounded by the workload
+	j.tell(t, task, model.TaskRunning, n, s)
+	if t.kind == model.StageMap {
+		t.level[level]++
+		t.read(s, a, level)
 		return
 	}
-	m.state[task] = running
-	j.reduce.yielding = false
-	m.pending--
-	m.running++
-	m.level[level]++
-	n.outputs += m.outputOf(task)
-	bytes := m.in.size(task)
-	took := m.stage.Cost.Of(bytes)
-	a := s.running.add(attempt{job: j, task: int32(task), node: int32(node), launched: s.now, ready: s.now.Add(took)}) //nolint:gosec // bounded by the workload
-	j.tell(model.StageMap, task, model.TaskRunning, n, s)
-	if from := source(m, task, n.rack, level, &s.layout); from >= 0 && bytes > 0 {
+	if j.first < 0 {
+		m := j.count(model.StageMap)
+		j.first = ratio(float64(m.completed), float64(m.total))
+		if m.total == 0 {
+			j.first = 1
+		}
+	}
+	t.fetch(s, a)
+}
+
+// units is what a task counts for where the tasks of its stage are counted by
+// rack.
+func (t *stage) units(task int) int {
+	if t.upTo == nil {
+		return 1
+	}
+	return int(t.upTo[task+1] - t.upTo[task])
+}
+
+// read has a task read its block while it computes, so that it takes as long as
+// the slower of the two.
+func (t *stage) read(s *world, a int32, level model.Locality) {
+	by := &s.running.list[a]
+	task, n := int(by.task), &s.layout.nodes[by.node]
+	n.outputs += t.outputOf(task)
+	bytes := t.in.size(task)
+	by.ready = s.now.Add(t.cost(task))
+	if from := t.from(task, n.rack, level, &s.layout); from >= 0 && bytes > 0 {
 		s.moving.transfer(s.net.AddTransfer(network.MapRead, from, n.rack, bytes), a)
 		return
 	}
-	s.events.push(s.now.Add(took), a)
+	s.events.push(by.ready, a)
 }
 
-// source returns the rack a map reads its block from over the network, -1 where
+// from returns the rack a task reads its block from over the network, -1 where
 // it needs none.
-func source(m *mapStage, task, rack int, level model.Locality, l *layout) int {
+func (s *source) from(task, rack int, level model.Locality, l *layout) int {
 	switch level {
 	case model.NodeLocal:
 		return -1
@@ -186,38 +206,10 @@ func source(m *mapStage, task, rack int, level model.Locality, l *layout) int {
 		return rack
 	case model.OffSwitch:
 	}
-	if first := m.in.of(task)[0]; first >= 0 {
-		return l.nodes[first].rack
+	if s.in.held(task) {
+		return l.nodes[s.in.of(task)[0]].rack
 	}
 	return -1
-}
-
-// launchReduce starts a reduce: it fetches with the others of its rack.
-func (s *world) launchReduce(j *job, node int) {
-	r, n := &j.reduce, &s.layout.nodes[node]
-	for r.next < r.total && r.state[r.next] != waiting {
-		r.next++
-	}
-	task := r.next
-	r.state[task] = running
-	r.running++
-	r.byRack[n.rack]++
-	if r.first < 0 {
-		r.first = 1
-		if j.maps.total > 0 {
-			r.first = float64(j.maps.completed) / float64(j.maps.total)
-		}
-	}
-	a := s.running.add(attempt{job: j, reduce: true, task: int32(task), node: int32(node), launched: s.now}) //nolint:gosec // bounded by the workload
-	j.tell(model.StageReduce, task, model.TaskRunning, n, s)
-	group := s.net.AddReduces(r.shuffle, n.rack, 1)
-	s.moving.group(group, j)
-	i := slices.IndexFunc(r.groups, func(g reducer) bool { return g.group == group })
-	if i < 0 {
-		i = len(r.groups)
-		r.groups = append(r.groups, reducer{group: group, rack: n.rack})
-	}
-	r.groups[i].tasks = append(r.groups[i].tasks, a)
 }
 
 // arrived takes what the network has moved in full.
@@ -229,25 +221,28 @@ func (s *world) arrived(d network.Done) {
 		s.events.push(max(d.At, s.running.list[a].ready), a)
 		return
 	}
-	j := s.moving.groups[d.ID]
-	s.moving.groups[d.ID] = nil
-	r := &j.reduce
-	i := slices.IndexFunc(r.groups, func(g reducer) bool { return g.group == d.ID })
-	tasks := r.groups[i].tasks
-	r.groups = slices.Delete(r.groups, i, i+1)
+	g := s.moving.groups[d.ID]
+	tasks := g.tasks
+	g.drop(&s.moving)
+	if g.shuffle != none {
+		s.net.RemoveJob(g.shuffle)
+	}
 	for _, a := range tasks {
-		s.compute(j, a, d.At)
+		by := &s.running.list[a]
+		if by.waits--; by.waits == 0 {
+			s.compute(g.stage, a, d.At)
+		}
 	}
 }
 
-// compute has a reduce that has fetched everything compute, and write while it
-// does.
-func (s *world) compute(j *job, a int32, at model.Time) {
-	r := &j.reduce
-	t := &s.running.list[a]
-	t.ready = at.Add(r.stage.Cost.Of(j.maps.output / model.Bytes(r.total)))
-	if !s.write(a, r.stage.Output/model.Bytes(r.total)) {
-		s.events.push(t.ready, a)
+// compute has a task that has fetched everything compute, and write while it
+// does where that is the job's output.
+func (s *world) compute(t *stage, a int32, at model.Time) {
+	by := &s.running.list[a]
+	task := int(by.task)
+	by.ready = at.Add(t.cost(task))
+	if len(t.readers) > 0 || !s.write(a, t.outputOf(task)) {
+		s.events.push(by.ready, a)
 	}
 }
 
@@ -270,115 +265,139 @@ func (s *world) write(a int32, bytes model.Bytes) bool {
 
 // end ends an attempt.
 func (s *world) end(a int32, at model.Time) {
-	t := s.running.list[a]
-	j, n := t.job, &s.layout.nodes[t.node]
-	if !t.reduce && !t.am && !t.written && j.reduce.total == 0 && s.write(a, j.maps.outputOf(int(t.task))) {
+	by := s.running.list[a]
+	j, n := by.job, &s.layout.nodes[by.node]
+	if by.am {
+		s.running.remove(a)
+		s.book.stirred = at
+		s.admit(j)
+		return
+	}
+	t := &j.stages[by.stage]
+	if t.kind == model.StageMap && len(t.readers) == 0 && !by.written && s.write(a, t.outputOf(int(by.task))) {
 		s.running.list[a].written = true // it ends when that is done
 		return
 	}
 	s.running.remove(a)
 	s.book.stirred = at
-	if t.am {
-		s.admit(j)
-		return
-	}
-	s.vacate(n, j, at.Sub(t.launched))
+	s.vacate(n, j, at.Sub(by.launched))
 	s.desk.mark(j)
-	if t.reduce {
-		s.endReduce(j, &t, n)
-	} else {
-		s.endMap(j, &t, n, at)
-	}
-	if j.maps.completed == j.maps.total && j.reduce.completed == j.reduce.total {
-		s.finish(j, at)
+	s.done(t, &by, n, at)
+	if t.complete() {
+		if j.open--; j.open == 0 {
+			s.finish(j, at)
+		}
 	}
 }
 
-func (s *world) endMap(j *job, t *attempt, n *node, at model.Time) {
-	m := &j.maps
-	m.state[t.task] = done
-	m.running--
-	m.completed++
-	out := m.outputOf(int(t.task))
-	n.outputs -= out
-	m.byRackOutput[n.rack] += out
-	m.read += m.in.size(int(t.task))
-	m.left += out
-	j.tell(model.StageMap, int(t.task), model.TaskSucceeded, n, s)
-	if j.reduce.total == 0 {
-		j.reduce.nodes = append(j.reduce.nodes, t.node) // a map-only job's output
+// done takes note of a task that is done, and hands what it leaves to the stages
+// that read it.
+func (s *world) done(t *stage, by *attempt, n *node, at model.Time) {
+	task := int(by.task)
+	t.state[task] = done
+	t.running--
+	t.completed++
+	out := t.outputOf(task)
+	t.left += out
+	t.leftOn[n.rack] += out
+	if t.kind == model.StageMap {
+		n.outputs -= out
+		t.taken += t.in.size(task)
+	}
+	if t.at != nil {
+		t.at[task] = by.node
+	}
+	by.job.tell(t, task, model.TaskSucceeded, n, s)
+	if len(t.readers) == 0 {
+		by.job.nodes = append(by.job.nodes, by.node)
 		return
 	}
 	s.net.Advance(at, s.arrived)
-	s.net.AddOutput(j.reduce.shuffle, n.rack, out)
-	if m.completed == m.total {
-		s.net.Seal(j.reduce.shuffle)
+	for _, e := range t.readers {
+		e.hand(s.net, task, n.rack, out)
 	}
 }
 
-func (s *world) endReduce(j *job, t *attempt, n *node) {
-	r := &j.reduce
-	r.state[t.task] = done
-	r.running--
-	r.completed++
-	r.nodes = append(r.nodes, t.node)
-	j.tell(model.StageReduce, int(t.task), model.TaskSucceeded, n, s)
-}
-
-// yield has jobs whose maps cannot start give up reduces: a job with pending maps,
-// none running and no container free for so long kills as many of its reduces as
-// it has maps to start, but half of them at most, those that were launched last
-// (RMContainerAllocator.preemptReducesIfNeeded, yarn.app.mapreduce.am.job.reduce.preemption.limit). They
-// begin anew once a map has started.
+// yield has jobs that cannot start a task give up others that fetch: a job with
+// tasks pending that have all they read, no free container for so long, and
+// nothing running but tasks that wait for other tasks, kills as many of these as
+// it has to start, but half of them at most, those that were launched last
+// (RMContainerAllocator.preemptReducesIfNeeded,
+// yarn.app.mapreduce.am.job.reduce.preemption.limit; Tez kills tasks of lower
+// priority likewise). They begin anew once one of the others has started.
 func (s *world) yield() {
 	free := s.jobs.free
 	for _, j := range s.jobs.live {
-		r := &j.reduce
-		if j.maps.pending == 0 || j.maps.running > 0 || free > 0 || len(r.groups) == 0 {
-			r.starved = s.now
+		if free > 0 {
+			j.starved = s.now
 			continue
 		}
-		if s.now.Sub(r.starved) < s.params.Starved {
+		pending, held := j.blocked()
+		if pending == 0 || held == 0 {
+			j.starved = s.now
 			continue
 		}
-		r.starved, r.yielding = s.now, true
-		for n := min(j.maps.pending, max(r.running/2, 1)); n > 0 && len(r.groups) > 0; {
-			n -= s.shrink(j, n)
+		if s.now.Sub(j.starved) < s.params.Starved {
+			continue
 		}
+		j.starved, j.yielding = s.now, true
+		s.giveUp(j, min(pending, max(held/2, 1)))
 		s.desk.mark(j)
 	}
 }
 
-// shrink kills up to so many reduces of a job's last group, and returns how many.
-func (s *world) shrink(j *job, most int) int {
-	r := &j.reduce
-	group := &r.groups[len(r.groups)-1]
-	n := min(most, len(group.tasks))
-	s.net.RemoveReduces(group.group, n)
-	rest := group.tasks[:len(group.tasks)-n]
-	for _, a := range group.tasks[len(rest):] {
-		s.giveUp(j, a)
+// blocked returns how many tasks of a job are pending that have all they read, and
+// how many run that wait for others. Both are 0 where anything else runs: then
+// the job goes on by itself.
+func (j *job) blocked() (pending, held int) {
+	for i := range j.stages {
+		t := &j.stages[i]
+		switch ready := t.ready(); {
+		case ready && t.running > 0:
+			return 0, 0
+		case ready:
+			pending += t.pending()
+		default:
+			held += t.running
+		}
 	}
-	if group.tasks = rest; len(rest) == 0 {
-		s.moving.groups[group.group] = nil
-		r.groups = r.groups[:len(r.groups)-1]
-	}
-	return n
+	return pending, held
 }
 
-// giveUp kills a reduce that fetches.
-func (s *world) giveUp(j *job, a int32) {
-	t, r := s.running.list[a], &j.reduce
-	n := &s.layout.nodes[t.node]
+// ready reports whether all that a stage reads is there.
+func (g *gather) ready() bool {
+	return !slices.ContainsFunc(g.inputs, func(e *inflow) bool { return !e.from.complete() })
+}
+
+// giveUp kills so many of a job's tasks that wait for others, of its last stage
+// first, of a stage those that were launched last.
+func (s *world) giveUp(j *job, most int) {
+	for i := len(j.stages) - 1; i >= 0 && most > 0; i-- {
+		t := &j.stages[i]
+		if t.ready() {
+			continue
+		}
+		for ; most > 0 && len(t.groups) > 0; most-- {
+			last := t.groups[len(t.groups)-1]
+			s.kill(t, last.tasks[len(last.tasks)-1])
+		}
+	}
+}
+
+// kill kills a task that fetches. It begins anew.
+func (s *world) kill(t *stage, a int32) {
+	by := s.running.list[a]
+	n, task := &s.layout.nodes[by.node], int(by.task)
+	t.stopFetching(s, a)
 	s.running.remove(a)
-	s.vacate(n, j, s.now.Sub(t.launched))
+	s.vacate(n, by.job, s.now.Sub(by.launched))
 	s.book.tally.preempted++
-	r.state[t.task] = waiting
-	r.next = min(r.next, int(t.task))
-	r.running--
-	r.byRack[n.rack]--
-	r.asked--
-	j.tell(model.StageReduce, int(t.task), model.TaskPending, n, s)
+	t.state[task] = waiting
+	t.next = min(t.next, task)
+	t.running--
+	t.on[n.rack] -= t.units(task)
+	t.asked--
+	by.job.tell(t, task, model.TaskPending, n, s)
 }
 
 // finish ends a job, and lets those that read its output begin.
@@ -391,10 +410,14 @@ func (s *world) finish(j *job, at model.Time) {
 		t.masters--
 		s.vacate(&s.layout.nodes[j.am], j, at.Sub(j.submit))
 	}
-	if j.reduce.total > 0 {
-		s.net.RemoveJob(j.reduce.shuffle)
+	for i := range j.stages {
+		for _, e := range j.stages[i].inputs {
+			if e.shuffle != none {
+				s.net.RemoveJob(e.shuffle)
+			}
+		}
 	}
 	s.desk.ended = append(s.desk.ended, j)
 	s.book.finish(s, j, at)
-	t.release(s.work, j.index, at, j.reduce.nodes)
+	t.release(s.work, j.index, at, j.nodes)
 }

@@ -91,13 +91,11 @@ func New(p Params, c Cluster, w *workload.Workload, name string, pol policy.Poli
 func simulable(w *workload.Workload) error {
 	for i := range w.Jobs {
 		j := &w.Jobs[i]
-		ok := len(j.Stages) == 1 && len(j.Stages[0].Edges) == 0
-		if len(j.Stages) == 2 {
-			e := j.Stages[1].Edges
-			ok = len(j.Stages[0].Edges) == 0 && len(e) == 1 && e[0].Kind == model.ScatterGather && len(j.Stages[1].Reads) == 0
-		}
-		if !ok {
-			return fmt.Errorf("job %s: %d stages: only a map stage, or a map and a reduce stage, can be simulated; write other graphs as chains of jobs", j.ID, len(j.Stages))
+		for k := range j.Stages {
+			t := &j.Stages[k]
+			if len(t.Edges) > 0 && len(t.Reads) > 0 {
+				return fmt.Errorf("job %s: stage %s reads files and stages; only one of them can be simulated: give the files a stage of their own, with a broadcast edge", j.ID, t.Name)
+			}
 		}
 	}
 	return nil
@@ -149,7 +147,7 @@ func (s *Sim) Run(report func(Progress) bool) (Run, error) {
 		}
 	}
 	r := s.result()
-	return r, r.verify(s.slack())
+	return r, r.verify(s.book.slack())
 }
 
 // idle is how long no task may end before a run counts as stuck.
@@ -281,6 +279,7 @@ func (s *Sim) stuck() string {
 		return "all of them for the container of their ApplicationMaster"
 	}
 	j := s.jobs.live[0]
+	m, r := j.count(model.StageMap), j.count(model.StageReduce)
 	return fmt.Sprintf("%s has %d of %d maps and %d of %d reduces done, %d maps pending, %d reduces asked for",
-		j.id, j.maps.completed, j.maps.total, j.reduce.completed, j.reduce.total, j.maps.pending, j.reduce.asked)
+		j.id, m.completed, m.total, r.completed, r.total, m.pending(), r.asked)
 }

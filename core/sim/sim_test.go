@@ -199,7 +199,9 @@ func drawn(t *rapid.T) (sim.Cluster, *workload.Workload, sim.Params) {
 		if len(j.Stages) > 1 {
 			j.Stages[1].Output = model.Bytes(n(0, 200, "output")) * model.MiB
 		}
-		j.Stages[0].Reads[0].Place, j.Stages[0].Reads[0].Racks = workload.Place(n(0, 1, "place")), 1
+		if n(0, 1, "place") == 1 {
+			j.Stages[0].Reads[0].Place, j.Stages[0].Reads[0].Racks = workload.OnRacks, 1
+		}
 		j.Stages[0].Reads[0].Bytes -= model.Bytes(n(0, 127, "short")) * model.MiB // of its last block
 		w.Jobs = append(w.Jobs, j)
 	}

@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"slices"
+
 	"heddle/core/model"
 	"heddle/core/state"
 )
@@ -30,15 +32,15 @@ func (d *desk) mark(j *job) {
 }
 
 // tell remembers what became of a task.
-func (j *job) tell(stage model.Stage, task int, state model.TaskState, n *node, s *world) {
-	t := model.Task{
-		Stage: stage, Index: task, State: state, Host: n.host, Rack: s.layout.ids[n.rack],
+func (j *job) tell(t *stage, task int, state model.TaskState, n *node, s *world) {
+	news := model.Task{
+		Stage: t.kind, Index: t.base + task, State: state, Host: n.host, Rack: s.layout.ids[n.rack],
 		Input: model.Unknown, Output: model.Unknown, Shuffled: model.Unknown,
 	}
-	if state == model.TaskSucceeded && stage == model.StageMap {
-		t.Input, t.Output = j.maps.in.size(task), j.maps.outputOf(task)
+	if state == model.TaskSucceeded && t.kind == model.StageMap {
+		news.Input, news.Output = t.in.size(task), t.outputOf(task)
 	}
-	j.changed = append(j.changed, t)
+	j.changed = append(j.changed, news)
 }
 
 // introduce tells of the nodes.
@@ -97,12 +99,16 @@ func (s *Sim) tell() {
 func (s *Sim) tellApps() {
 	apps := s.told.apps[:0]
 	for _, j := range s.jobs.live {
-		used := j.maps.running + j.reduce.running
-		if j.am != end {
-			used++
+		used := boolean(j.am != end)
+		for i := range j.stages {
+			used += j.stages[i].running
+		}
+		kind := "MAPREDUCE"
+		if j.graph() {
+			kind = "TEZ"
 		}
 		apps = append(apps, model.App{
-			ID: j.id, Name: j.of.Name, User: j.of.User, Queue: j.of.Queue, Type: "MAPREDUCE", State: model.AppRunning,
+			ID: j.id, Name: j.of.Name, User: j.of.User, Queue: j.of.Queue, Type: kind, State: model.AppRunning,
 			Submitted: j.submit, Allocated: s.cluster.Container.Times(int64(used)), Containers: used,
 		})
 	}
@@ -112,26 +118,22 @@ func (s *Sim) tellApps() {
 
 // tellJob tells what the job's ApplicationMaster and the NameNode say of it.
 func (s *Sim) tellJob(j *job) {
-	m, r := &j.maps, &j.reduce
 	fresh := !j.told
 	if fresh {
 		j.told = true
-		s.apply(model.SourceMapReduce, model.JobConfFact{
-			App: j.id, Inputs: []string{"/in/" + string(j.id)}, Output: "/out/" + string(j.id), Slowstart: s.params.Slowstart,
-			Replication: s.cluster.Replication, MapTask: s.cluster.Container, ReduceTask: s.cluster.Container,
-			Workflow: s.jobs.workflow(s.work, j.index),
-		})
-		if blocks := s.blocks(j); len(blocks) > 0 {
-			s.apply(model.SourceHDFS, model.BlocksFact{Path: "/in/" + string(j.id), Files: 1, Blocks: blocks})
-			j.changed = append(s.pendingTasks(j, blocks), j.changed...)
+		s.introduceJob(j)
+	}
+	for i := range j.stages {
+		if t := &j.stages[i]; t.kind != model.StageMap {
+			asked := j.wanted(t, &s.params, s.book.headroom(j, s.jobs.free, s.cluster.Containers()))
+			s.desk.demand += asked - t.asked
+			t.asked = asked
 		}
 	}
-	asked := j.wanted(&s.params, s.book.headroom(j, s.jobs.free, s.cluster.Containers()))
-	s.desk.demand += asked - r.asked
-	r.asked = asked
+	m, r := j.count(model.StageMap), j.count(model.StageReduce)
 	s.apply(model.SourceMapReduce, model.JobFact{
-		App: j.id, MapsTotal: m.total, MapsPending: m.pending, MapsRunning: m.running, MapsCompleted: m.completed,
-		ReducesTotal: r.total, ReducesPending: r.asked - r.running - r.completed, ReducesRunning: r.running, ReducesCompleted: r.completed,
+		App: j.id, MapsTotal: m.total, MapsPending: m.pending(), MapsRunning: m.running, MapsCompleted: m.completed,
+		ReducesTotal: r.total, ReducesPending: r.pending(), ReducesRunning: r.running, ReducesCompleted: r.completed,
 	})
 	if len(j.changed) > 0 {
 		s.apply(model.SourceMapReduce, model.TasksFact{App: j.id, Tasks: j.changed})
@@ -140,9 +142,30 @@ func (s *Sim) tellJob(j *job) {
 		}
 		j.changed = j.changed[:0]
 	}
-	if s.now.Sub(j.counted) >= countersEvery || m.completed == m.total {
+	if fresh || s.now.Sub(j.counted) >= countersEvery || m.complete() {
 		j.counted = s.now
-		s.tellCounters(j)
+		s.tellCounters(j, &m, &r)
+		if j.graph() {
+			s.tellGraph(j)
+		}
+	}
+}
+
+// introduceJob tells of a job for the first time: its configuration, its blocks
+// and the tasks that read them.
+func (s *Sim) introduceJob(j *job) {
+	slowstart := s.params.Slowstart
+	if j.graph() {
+		slowstart = 0 // it asks by rules of its own
+	}
+	s.apply(model.SourceMapReduce, model.JobConfFact{
+		App: j.id, Inputs: []string{"/in/" + string(j.id)}, Output: "/out/" + string(j.id), Slowstart: slowstart,
+		Replication: s.cluster.Replication, MapTask: s.cluster.Container, ReduceTask: s.cluster.Container,
+		Workflow: s.jobs.workflow(s.work, j.index),
+	})
+	if blocks := s.blocks(j); len(blocks) > 0 {
+		s.apply(model.SourceHDFS, model.BlocksFact{Path: "/in/" + string(j.id), Files: 1, Blocks: blocks})
+		j.changed = append(s.pendingTasks(j, blocks), j.changed...)
 	}
 }
 
@@ -150,81 +173,156 @@ func (s *Sim) tellJob(j *job) {
 // each ApplicationMaster for them now and then, once a map is complete.
 const countersEvery = 5 * model.Second
 
-func (s *Sim) tellCounters(j *job) {
-	m, r := &j.maps, &j.reduce
-	s.apply(model.SourceMapReduce, model.CountersFact{
-		App: j.id, MapInput: m.read, MapOutput: m.left, ReduceShuffle: j.fetched(), HDFSWritten: j.written(),
-		NodeLocalMaps: m.level[model.NodeLocal], RackLocalMaps: m.level[model.RackLocal], OtherLocalMaps: m.level[model.OffSwitch],
-		LaunchedReduces: r.running + r.completed, CompletedMapsNow: m.completed,
-	})
+func (s *Sim) tellCounters(j *job, m, r *tasks) {
+	f := model.CountersFact{App: j.id, LaunchedReduces: r.running + r.completed, CompletedMapsNow: m.completed}
+	for i := range j.stages {
+		t := &j.stages[i]
+		if t.kind == model.StageMap {
+			f.MapInput += t.taken
+			f.MapOutput += t.left
+			f.NodeLocalMaps += t.level[model.NodeLocal]
+			f.RackLocalMaps += t.level[model.RackLocal]
+			f.OtherLocalMaps += t.level[model.OffSwitch]
+		}
+		if len(t.readers) == 0 {
+			f.HDFSWritten += t.left
+		}
+		f.ReduceShuffle += t.fetched()
+	}
+	s.apply(model.SourceMapReduce, f)
 }
 
 // tellEnd tells the last of a job that others read: what its history says of its
 // tasks, and what it has written.
 func (s *Sim) tellEnd(j *job) {
-	m, r := &j.maps, &j.reduce
+	m, r := j.count(model.StageMap), j.count(model.StageReduce)
 	s.apply(model.SourceMapReduce, model.JobFact{
 		App: j.id, MapsTotal: m.total, MapsCompleted: m.completed, ReducesTotal: r.total, ReducesCompleted: r.completed,
 	})
 	s.apply(model.SourceMapReduce, model.TasksFact{App: j.id, Tasks: j.changed})
 	j.changed = nil
-	s.tellCounters(j)
-}
-
-// written is what the tasks that are done have written to HDFS.
-func (j *job) written() model.Bytes {
-	if r := &j.reduce; r.total > 0 {
-		return model.Bytes(float64(r.stage.Output) * float64(r.completed) / float64(r.total))
+	s.tellCounters(j, &m, &r)
+	if j.graph() {
+		s.tellGraph(j)
 	}
-	return j.maps.left
 }
 
-// fetched is what reduces that no longer fetch have fetched.
-func (j *job) fetched() model.Bytes {
-	r := &j.reduce
-	if r.total == 0 {
+// fetched is what the tasks of a stage that no longer fetch have gathered.
+func (t *stage) fetched() model.Bytes {
+	if len(t.inputs) == 0 {
 		return 0
 	}
-	over := r.running + r.completed
-	for i := range r.groups {
-		over -= len(r.groups[i].tasks)
+	over := t.running + t.completed
+	for _, g := range t.groups {
+		if g.edge == t.inputs[0] {
+			over -= len(g.tasks)
+		}
 	}
-	return j.maps.output / model.Bytes(r.total) * model.Bytes(over)
+	return t.drawn / model.Bytes(t.total) * model.Bytes(over)
+}
+
+// tellGraph tells a job's graph of stages as it is now: like the timeline server
+// the size of an output once its stage is complete, and where it lies so far.
+func (s *Sim) tellGraph(j *job) {
+	f := model.GraphFact{App: j.id}
+	for i := range j.stages {
+		t := &j.stages[i]
+		g := model.GraphStage{
+			Name: string(t.of.Name), Tasks: t.total, Completed: t.completed, Input: t.in.all(), Output: model.Unknown, Placed: s.layout.byRack(t.leftOn),
+		}
+		if t.complete() {
+			g.Output = t.output
+		}
+		if t.kind == model.StageMap {
+			g.InputAt = s.layout.byRack(t.inputOn(&s.layout))
+		}
+		f.Stages = append(f.Stages, g)
+		for _, e := range t.of.Edges {
+			f.Edges = append(f.Edges, model.GraphEdge{From: string(j.of.Stages[e.From].Name), To: g.Name, Kind: e.Kind})
+		}
+	}
+	s.apply(model.SourceTez, f)
+}
+
+func (l *layout) byRack(bytes []model.Bytes) []model.RackBytes {
+	var out []model.RackBytes
+	for r, b := range bytes {
+		if b > 0 {
+			out = append(out, model.RackBytes{Rack: l.ids[r], Bytes: b})
+		}
+	}
+	return out
+}
+
+// inputOn returns what of the blocks of a stage has a replica on each rack.
+func (t *stage) inputOn(l *layout) []model.Bytes {
+	on := make([]model.Bytes, len(l.ids))
+	var racks []int
+	for task := range t.total {
+		racks = racks[:0]
+		for _, n := range t.in.of(task) {
+			if n < 0 {
+				continue
+			}
+			if r := l.nodes[n].rack; !slices.Contains(racks, r) {
+				racks = append(racks, r)
+				on[r] += t.in.size(task)
+			}
+		}
+	}
+	return on
 }
 
 // blocks returns the blocks of a job's input, none if it reads nothing.
 func (s *Sim) blocks(j *job) []model.Block {
-	m := &j.maps
-	out := make([]model.Block, 0, m.total)
-	hosts, racks := make([]string, 0, m.total*m.in.stride), make([]model.RackID, 0, m.total*m.in.stride)
-	for task := range m.total {
-		if !m.in.held(task) {
-			continue
-		}
-		from := len(hosts)
-		for _, n := range m.in.of(task) {
-			if n >= 0 {
-				hosts, racks = append(hosts, s.layout.nodes[n].host), append(racks, s.layout.ids[s.layout.nodes[n].rack])
+	total := j.count(model.StageMap).total
+	out := make([]model.Block, 0, total)
+	hosts, racks := make([]string, 0, total*s.cluster.Replication), make([]model.RackID, 0, total*s.cluster.Replication)
+	for i := range j.stages {
+		t := &j.stages[i]
+		for task := range t.total {
+			if !t.in.held(task) {
+				continue
 			}
+			from := len(hosts)
+			for _, n := range t.in.of(task) {
+				if n >= 0 {
+					hosts, racks = append(hosts, s.layout.nodes[n].host), append(racks, s.layout.ids[s.layout.nodes[n].rack])
+				}
+			}
+			out = append(out, model.Block{Length: t.in.size(task), Hosts: hosts[from:], Racks: racks[from:]})
 		}
-		out = append(out, model.Block{Length: m.in.size(task), Hosts: hosts[from:], Racks: racks[from:]})
 	}
 	return out
 }
 
 // pendingTasks returns the maps of a job that wait, with the hosts of their blocks.
 func (s *Sim) pendingTasks(j *job, blocks []model.Block) []model.Task {
-	m := &j.maps
-	out := make([]model.Task, 0, m.total)
-	for task := range m.total {
-		t := model.Task{
-			Stage: model.StageMap, Index: task, State: model.TaskPending, Input: model.Unknown, Output: model.Unknown, Shuffled: model.Unknown,
+	var out []model.Task
+	for i := range j.stages {
+		t := &j.stages[i]
+		if t.kind != model.StageMap {
+			continue
 		}
-		if m.in.held(task) {
-			t.Preferred = blocks[0].Hosts
-			blocks = blocks[1:]
+		out = slices.Grow(out, t.total)
+		for task := range t.total {
+			news := model.Task{
+				Stage: model.StageMap, Index: t.base + task, State: model.TaskPending,
+				Input: model.Unknown, Output: model.Unknown, Shuffled: model.Unknown,
+			}
+			if t.in.held(task) {
+				news.Preferred = blocks[0].Hosts
+				blocks = blocks[1:]
+			}
+			out = append(out, news)
 		}
-		out = append(out, t)
 	}
 	return out
+}
+
+func boolean(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }

@@ -143,13 +143,14 @@ func checkStage(j *Job, k int) *fault {
 	if !(s.Skew >= 0 && s.Skew <= MaxSkew) { // also refuses NaN
 		return &fault{ReasonRange, "skew", fmt.Sprintf("want 0 to %g, is %g", MaxSkew, s.Skew)}
 	}
-	if f := checkEdges(s, k); f != nil {
+	if f := checkEdges(j, k); f != nil {
 		return f
 	}
 	return checkReads(j, s)
 }
 
-func checkEdges(s *Stage, k int) *fault {
+func checkEdges(j *Job, k int) *fault {
+	s := &j.Stages[k]
 	for i, e := range s.Edges {
 		at := index("edges", i)
 		if e.From < 0 || e.From >= k {
@@ -160,6 +161,9 @@ func checkEdges(s *Stage, k int) *fault {
 		}
 		if slices.ContainsFunc(s.Edges[:i], func(o Edge) bool { return o.From == e.From }) {
 			return &fault{ReasonEdge, at + ".from", "a second edge from the same stage"}
+		}
+		if n := j.Stages[e.From].Tasks; e.Kind == model.OneToOne && n != s.Tasks {
+			return &fault{ReasonEdge, at + ".kind", fmt.Sprintf("%s joins stages of as many tasks, not %d and %d", e.Kind, n, s.Tasks)}
 		}
 	}
 	return nil

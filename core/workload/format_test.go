@@ -97,6 +97,7 @@ func TestReadErrors(t *testing.T) {
 		"three numbers of a node": {`"racks":1`, `"node":[1,2,3]`, workload.ReasonRange, `[1,2,3]`, `want a rack and the number of a node in it, as in [1,3]`},
 		"rack 0 of a node":        {`"racks":1`, `"node":[0,2]`, workload.ReasonRange, `0,2`, `stages[0].reads[0].node[0]: want 1 to`},
 		"node and racks":          {`"racks":1`, `"racks":1,"node":[1,2]`, workload.ReasonKey, `{"bytes":10`, `say racks, shares, parent or node, and only one of them`},
+		"one to one of two":       {`scatter_gather`, `one_to_one`, workload.ReasonEdge, `"one_to_one"`, `stages[1].edges[0].kind: one_to_one joins stages of as many tasks, not 2 and 1`},
 		"no racks":                {`"racks":1`, `"racks":0`, workload.ReasonRange, `0},{"bytes":4`, `stages[0].reads[0].racks: want 1 to`},
 		"half the shares":         {`[0.5,0.5]`, `[0.5]`, workload.ReasonRange, `[0.5]`, `stages[0].reads[1].shares: their sum is 1, not 0.5`},
 		"a negative share":        {`[0.5,0.5]`, `[1.5,-0.5]`, workload.ReasonRange, `1.5`, `stages[0].reads[1].shares[0]: want 0 to 1, is 1.5`},
@@ -221,7 +222,11 @@ func drawJob(t *rapid.T, i int, at model.Time) workload.Job {
 		}
 		for from := range k {
 			if rapid.Bool().Draw(t, "edge") {
-				s.Edges = append(s.Edges, workload.Edge{From: from, Kind: rapid.SampledFrom(model.EdgeKinds()).Draw(t, "kind")})
+				e := workload.Edge{From: from, Kind: rapid.SampledFrom(model.EdgeKinds()).Draw(t, "kind")}
+				if e.Kind == model.OneToOne && j.Stages[from].Tasks != s.Tasks {
+					e.Kind = model.ScatterGather
+				}
+				s.Edges = append(s.Edges, e)
 			}
 		}
 		for range rapid.IntRange(0, 3).Draw(t, "files") {

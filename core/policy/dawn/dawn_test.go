@@ -94,6 +94,58 @@ func TestSaturatedPlansSendNoMore(t *testing.T) {
 	})
 }
 
+// Where all that names no host is told as reduces, they go by the first stage that
+// reads others and has tasks to come, and not by the last.
+func TestStageGraphOfMapsAndReduces(t *testing.T) {
+	t.Parallel()
+	scene := policytest.Scene{Capacity: 1e8, Config: state.DefaultConfig()}
+	for _, n := range []string{"1", "2"} {
+		scene.Nodes = append(scene.Nodes, model.Node{
+			ID: model.NodeID("w" + n), Host: "w" + n, Rack: model.RackID("/r" + n), State: model.NodeRunning, Total: model.Resource{MemoryMiB: 8192, VCores: 8},
+		})
+	}
+	c := scene.Cluster()
+	apply := func(f model.Fact) { c.Apply(model.Observation{Source: model.SourceRM, At: policytest.Epoch, Fact: f}) }
+	apply(model.AppsFact{Apps: []model.App{{ID: "tez", User: "ann", Type: "TEZ", State: model.AppRunning, Submitted: policytest.Epoch}}})
+	apply(model.AsksFact{App: "tez", Rows: []model.AskRow{{
+		Priority: 6, ResourceName: model.AnyName, Count: 2, Capability: model.Resource{MemoryMiB: 1024, VCores: 1}, Stage: model.StageReduce,
+	}}})
+	graph := model.GraphFact{
+		App: "tez",
+		Stages: []model.GraphStage{
+			{Name: "a", Tasks: 2, Completed: 2, Output: 100, Placed: []model.RackBytes{{Rack: "/r1", Bytes: 100}}},
+			{Name: "b", Tasks: 2, Completed: 2, Output: 900, Placed: []model.RackBytes{{Rack: "/r2", Bytes: 900}}},
+			{Name: "j", Tasks: 2, Output: 50},
+			{Name: "r", Tasks: 1, Output: 1},
+		},
+		Edges: []model.GraphEdge{
+			{From: "a", To: "j", Kind: model.ScatterGather}, {From: "j", To: "r", Kind: model.ScatterGather}, {From: "b", To: "r", Kind: model.ScatterGather},
+		},
+	}
+	p, err := dawn.New([]byte(`{"wait":9}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := &policy.Input{View: c.View(), Jobs: c.View().Jobs()}
+	served := func() (nodes []model.NodeID) {
+		for _, node := range []model.NodeID{"w1", "w2"} {
+			if in.Offer.Node = in.View.Node(node); len(p.Place(in)) > 0 {
+				nodes = append(nodes, node)
+			}
+		}
+		return nodes
+	}
+	apply(graph)
+	if diff := cmp.Diff([]model.NodeID{"w1"}, served()); diff != "" {
+		t.Errorf("the join reads from rack 1 (-want +got):\n%s", diff)
+	}
+	graph.Stages[2].Completed, graph.Stages[2].Output, graph.Stages[2].Placed = 2, 50, []model.RackBytes{{Rack: "/r1", Bytes: 50}}
+	apply(graph)
+	if diff := cmp.Diff([]model.NodeID{"w2"}, served()); diff != "" {
+		t.Errorf("the last stage reads most from rack 2 (-want +got):\n%s", diff)
+	}
+}
+
 // A general job goes by its own graph: while the stage that reads from outside
 // has tasks to come, to the input; then where that put its output.
 func TestStageGraph(t *testing.T) {

@@ -228,10 +228,16 @@ func (l *outlook) change(r state.Result, racks int) bool {
 // plan chooses the racks of a job's stages.
 func (o *online) plan(v state.View, j *state.Job, k *job) {
 	o.planMaps(v, j, k)
-	if j.Graph != nil {
-		o.planGraph(v, j, k)
-	} else {
+	var last shuffle.Pick // where the output will lie
+	switch {
+	case j.Graph != nil:
+		last = o.planGraph(v, j, k)
+	case j.Reduce.Tasks() == 0: // maps write it
 		o.planReduces(v, j, k)
+		last = k.maps.dep
+	default:
+		o.planReduces(v, j, k)
+		last = k.reduces.dep
 	}
 	if k.maps.max.Tied || k.reduces.max.Tied || k.reduces.dep.Tied || k.other.max.Tied || k.other.dep.Tied {
 		if !k.tied {
@@ -241,14 +247,10 @@ func (o *online) plan(v state.View, j *state.Job, k *job) {
 		k.tied = false
 		delete(o.tied, k.id)
 	}
-	last := &k.reduces
-	if j.Graph == nil && j.Reduce.Tasks() == 0 {
-		last = &k.maps // they write the output
-	}
-	if k.told.rack == last.dep.Rack {
+	if k.told.rack == last.Rack {
 		return
 	}
-	k.told.rack = last.dep.Rack
+	k.told.rack = last.Rack
 	for _, d := range v.Dependents(j) { // those that came before do not count on it
 		if d.Job != nil {
 			o.later(k, o.jobs.Find(d.Job), d.Job)
@@ -333,8 +335,11 @@ func (o *online) planReduces(v state.View, j *state.Job, k *job) {
 
 // planGraph chooses by the job's own graph of stages (§III-B3): maps are the
 // stage that reads from outside, reduces the last one, what is neither the first
-// stage in order that has tasks to come.
-func (o *online) planGraph(v state.View, j *state.Job, k *job) {
+// stage in order that has tasks to come. Where nothing is neither, whatever names
+// no host is a reduce, as the relay tells vertices of Tez apart: reduces then are
+// the first stage in order that reads others and has tasks to come. It returns
+// where the last stage is planned.
+func (o *online) planGraph(v state.View, j *state.Job, k *job) shuffle.Pick {
 	g := j.Graph
 	picks := g.Plan(len(o.open), o.spill(), o.inflows(v, j, k), o.field(j.Other))
 	order := g.Order()
@@ -347,10 +352,21 @@ func (o *online) planGraph(v state.View, j *state.Job, k *job) {
 	if len(j.Input.Blocks) == 0 {
 		take(&k.maps, order[0])
 	}
-	take(&k.reduces, order[len(order)-1])
+	last := order[len(order)-1]
+	reduces := last
+	if j.Other.Tasks() == 0 {
+		for _, x := range order {
+			if s := &g.Stages[x]; len(g.Reads(x)) > 0 && s.Completed < s.Tasks {
+				reduces = x
+				break
+			}
+		}
+	}
+	take(&k.reduces, reduces)
 	if now := g.Now(); now != shuffle.None {
 		take(&k.other, now)
 	}
+	return picks[last].Dep
 }
 
 // inflows returns, for each dependent of a job that has yet to read, what it
