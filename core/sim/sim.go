@@ -162,7 +162,7 @@ func (s *Sim) advance() bool {
 	}
 	if s.now.Sub(s.book.stirred) > idle && len(s.jobs.live)+len(s.jobs.waiting) > 0 {
 		s.jobs.failed = fmt.Errorf("from %.0f s on no task has ended for 30 days, and %d jobs wait: %s",
-			s.book.stirred.Sub(0).Seconds(), len(s.jobs.live)+len(s.jobs.waiting), s.stuck())
+			s.book.stirred.Sub(0).Seconds(), len(s.jobs.live)+len(s.jobs.waiting), s.jobs.stuck())
 		return true
 	}
 	s.happen(next)
@@ -274,11 +274,11 @@ func (s *Sim) heartbeat(i int, n *node) {
 }
 
 // stuck says of the first job that waits what it waits for.
-func (s *Sim) stuck() string {
-	if len(s.jobs.live) == 0 {
+func (t *jobTable) stuck() string {
+	if len(t.live) == 0 {
 		return "all of them for the container of their ApplicationMaster"
 	}
-	j := s.jobs.live[0]
+	j := t.live[0]
 	m, r := j.count(model.StageMap), j.count(model.StageReduce)
 	return fmt.Sprintf("%s has %d of %d maps and %d of %d reduces done, %d maps pending, %d reduces asked for",
 		j.id, m.completed, m.total, r.completed, r.total, m.pending(), r.asked)
