@@ -32,13 +32,19 @@ func nasParams(more string) string {
 	return fmt.Sprintf(`{"skips":"count","map_skips":%d,"reduce_skips":%d%s}`, nasSkips, nasSkips, more)
 }
 
-// nasLab prepares the runs.
-func nasLab(in *Inputs) *lab {
+// nasLab prepares the runs on a part of a trace.
+func nasLab(in *Inputs, trace *workload.Workload) *lab {
 	simulated := sim.Uniform(30/nasPart, 20, 6, gbps(1), gbps(0.25))
 	cluster := sim.Uniform(8, 5, 16, gbps(1), gbps(1))
 	simulated.CrossRackWrites, cluster.CrossRackWrites = false, false
 	load := func(users int) string { return fmt.Sprintf("users=%d", users) }
-	l := &lab{in: in, load: in.nasJobs, variants: []variant{
+	jobs := func(name string, seed int) (*workload.Workload, error) {
+		if name == nasRealLoad {
+			return nasRealJobs(in.part(nasReal), seed)
+		}
+		return nasJobs(trace, name, seed, max(in.Parts, 1))
+	}
+	l := &lab{in: in, load: jobs, variants: []variant{
 		{name: "Fair", policy: "fair"},
 		{name: "Delay", policy: "delay"},
 		{name: "SW-delay", policy: "shufflewatcher"},
@@ -69,28 +75,18 @@ func nasLab(in *Inputs) *lab {
 // nasRealLoad is the load of the real cluster.
 const nasRealLoad = "real"
 
-// nasJobs makes a load: every so manieth job of FB-2010, or the real cluster's.
-func (in *Inputs) nasJobs(name string, seed int) (*workload.Workload, error) {
-	if name == nasRealLoad {
-		return nasRealJobs(in.part(nasReal), seed)
-	}
+// nasJobs makes a load of the simulation: a part of a part of the trace's jobs.
+func nasJobs(trace *workload.Workload, name string, seed, parts int) (*workload.Workload, error) {
 	var users int
 	if _, err := fmt.Sscanf(name, "users=%d", &users); err != nil {
 		return nil, err
 	}
-	of := in.FB2010
-	if of == nil {
-		var err error
-		if of, err = workload.Synth("synth:fb2010"); err != nil {
-			return nil, err
-		}
-	}
 	r := rand.New(rand.NewPCG(uint64(seed), 3)) //nolint:gosec // small
 	w := &workload.Workload{}
-	every := nasPart * max(in.Parts, 1)
-	for i := (seed - 1) % every; i < len(of.Jobs); i += every {
-		j := of.Jobs[i]
-		j.User = model.UserID(fmt.Sprintf("user%03d", 1+r.IntN(max(users, 1))))
+	every := nasPart * parts
+	for i := (seed - 1) % every; i < len(trace.Jobs); i += every {
+		j := trace.Jobs[i]
+		j.User = model.UserID(fmt.Sprintf("user%03d", 1+r.IntN(users)))
 		w.Jobs = append(w.Jobs, j)
 	}
 	return w, nil
@@ -117,8 +113,12 @@ func nasRealJobs(jobs, seed int) (*workload.Workload, error) {
 
 // NAS reproduces algorithms.md 3.3.
 func NAS(in *Inputs) (Paper, error) {
-	from := "FB-2010"
-	if in.FB2010 == nil {
+	from, trace := "FB-2010", in.FB2010
+	if trace == nil {
+		var err error
+		if trace, err = workload.Synth("synth:fb2010"); err != nil {
+			return Paper{}, err
+		}
 		from = "synth:fb2010 (docs/workloads.md), for want of FB-2010"
 	}
 	p := Paper{Name: "nas", Title: nasTitle, Settings: []Setting{
@@ -137,7 +137,7 @@ func NAS(in *Inputs) (Paper, error) {
 		{"congestions", "how often an uplink got to 80 %", "ours; the paper does not define its occurrences"},
 		{"without both", "neither TrafficThreshold nor CR-RTS", "ours; the paper does not name them"},
 	}}
-	l := nasLab(in)
+	l := nasLab(in, trace)
 	in.begin(len(l.variants) * in.seeds())
 	if err := l.run(); err != nil {
 		return p, err

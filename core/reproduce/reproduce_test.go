@@ -75,11 +75,16 @@ func TestStops(t *testing.T) {
 			t.Errorf("%s: %v, want broken", p.Name, err)
 		}
 	}
+	asked := 0 // before the first run, and then by it
+	_, err := reproduce.ShuffleWatcher(&reproduce.Inputs{Parts: 1000, Seeds: 1, Stopped: func() bool { asked++; return asked > 1 }})
+	if err == nil || err.Error() != "Fair, seed 1: stopped" {
+		t.Errorf("%v, want the first run to have stopped", err)
+	}
 }
 
 func TestNAS(t *testing.T) {
 	t.Parallel()
-	for name, in := range map[string]*reproduce.Inputs{"trace": small(t, 200), "synthetic": {Parts: 200, Seeds: 2}} {
+	for name, in := range map[string]*reproduce.Inputs{"trace": small(t, 500), "synthetic": {Parts: 500, Seeds: 2}} {
 		p, err := reproduce.NAS(in)
 		if err != nil {
 			t.Fatal(name, err)

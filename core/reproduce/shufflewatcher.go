@@ -24,8 +24,8 @@ const (
 	swSARP = `{"relax_s":0,"recompute_at":0}`
 )
 
-// swAlone is the end of a load's name in which no job has the name of another:
-// nothing is known of it from earlier ones.
+// swAlone is the end of a load's name in which jobs have no names: nothing is
+// known of one from earlier ones.
 const swAlone = "#alone"
 
 // shuffleWatcherLab prepares the runs.
@@ -105,20 +105,9 @@ func swJobs(name string, seed int) (*workload.Workload, error) {
 		return w, err
 	}
 	for i := range w.Jobs {
-		w.Jobs[i].Name = "unlike " + letters(i) // a number would be taken for that of a run
+		w.Jobs[i].Name = ""
 	}
 	return w, nil
-}
-
-// letters writes a number in letters.
-func letters(n int) string {
-	text := ""
-	for ; ; n = n/26 - 1 {
-		text = string(rune('a'+n%26)) + text
-		if n < 26 {
-			return text
-		}
-	}
 }
 
 // ShuffleWatcher reproduces algorithms.md 3.1.
@@ -139,7 +128,7 @@ func ShuffleWatcher(in *Inputs) (Paper, error) {
 		{"MapCompletionThreshold, window, relaxed fairness", "15 %, 10 min, 5 s", "§4.2, §3.4, §5.2"},
 		{"SAMP", "all prefixes of racks; once more at 5 % of the maps; only for jobs with a measured ratio", "ours; as printed is tried at SW3"},
 		{"SARP", "follows the map output", "ours; the paper computes it once"},
-		{"NASS alone, with SARP", "no job has the name of another, so that SAMP knows no ratio; map completion 1 for NASS alone", "ours"},
+		{"NASS alone, with SARP", "jobs have no names, so that SAMP knows no ratio; map completion 1 for NASS alone", "ours"},
 		{"16 nodes", "4 racks of 4 nodes with 6 containers, 200 Mbps in and out of a rack; 5 users with 12 jobs, or 60 with one, 250 s apart", "§5.6; users and times are ours, by the number of nodes"},
 		{"jobs and users run", fmt.Sprintf("a part of 1/%d", max(in.Parts, 1)), "ours"},
 	}}
