@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -64,6 +65,7 @@ seeds the table shows the median, with the least and the most in brackets.`,
 	f.DurationVar(&q.heartbeat, "heartbeat", time.Duration(defaults.Heartbeat)*time.Millisecond, "how often a node has a heartbeat, which starts at most one container; under capacity as many as fit")
 	f.DurationVar(&q.networkStep, "network-step", time.Duration(defaults.NetworkStep)*time.Millisecond, "how often links are shared out anew; a longer step is faster, and less exact where transfers are short")
 	f.DurationVar(&q.amStart, "am-start", 0, "how long an ApplicationMaster takes to ask for tasks once it has a container, which it keeps; 0: none is simulated")
+	f.StringVar(&q.straggler, "straggler", "", "the part of all attempts that straggle, 0 to 1, and how many times as long these compute: `PART,FACTOR`, as in 0.05,3")
 	f.StringVar(&q.relay.scheduler, "relay", "", "put the plans of each policy into what `SCHEDULER`, a policy too, is asked for, as heddle's relay does")
 	f.DurationVar(&q.relay.pin, "relay-pin", 30*time.Second, "how long reduces wait for the racks that were planned for them")
 	f.DurationVar(&q.relay.trim, "relay-trim", 10*time.Second, "the same for maps")
@@ -82,6 +84,7 @@ type simulateQuestion struct {
 	slowstart         float64
 	heartbeat         time.Duration
 	amStart           time.Duration
+	straggler         string
 	networkStep       time.Duration
 	relay             relayFlags
 	report            string // directory
@@ -177,8 +180,29 @@ func (q *simulateQuestion) hadoop(p *sim.Params) error {
 	}
 	p.NetworkStep = model.Duration(q.networkStep.Milliseconds())
 	p.AMStart = model.Duration(q.amStart.Milliseconds())
+	var err error
+	if p.Straggler, p.StragglerFactor, err = parseStraggler(q.straggler); err != nil {
+		return err
+	}
 	p.Slowstart, p.Heartbeat = q.slowstart, model.Duration(q.heartbeat.Milliseconds())
 	return nil
+}
+
+// parseStraggler reads which part of the attempts takes how many times as long;
+// none without a text.
+func parseStraggler(text string) (part, factor float64, err error) {
+	if text == "" {
+		return 0, 1, nil
+	}
+	first, second, _ := strings.Cut(text, ",")
+	part, err = strconv.ParseFloat(first, 64)
+	if err == nil {
+		factor, err = strconv.ParseFloat(second, 64)
+	}
+	if err != nil || !(part >= 0 && part <= 1) || !(factor >= 1 && factor <= 1000) {
+		return 0, 0, fmt.Errorf("--straggler %q: want a part from 0 to 1 and a factor from 1 to 1000, such as 0.05,3", text)
+	}
+	return part, factor, nil
 }
 
 // parseSeeds reads the seeds, of which there is one at least and none twice.

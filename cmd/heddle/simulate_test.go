@@ -180,7 +180,7 @@ groups:
 `)
 	a := simulated(t, "--workload", writeFile(t, "two.jsonl", simJobs), "--cluster", file, "--policies", "fair", "--heartbeat", "500ms")
 	want := clusterSummary{
-		Racks: 3, Nodes: 5, Containers: 15, Block: 64 << 20, Replication: 2, Writes: true, HeartbeatS: 0.5, Slowstart: 0.05,
+		Racks: 3, Nodes: 5, Containers: 15, Block: 64 << 20, Replication: 2, Writes: true, HeartbeatS: 0.5, Slowstart: 0.05, Slower: 1,
 		Groups: []rackSummary{
 			{Racks: 2, Nodes: 2, Containers: 3, Uplink: 125e6, NIC: 125e6},
 			{Racks: 1, Nodes: 1, Containers: 3, Uplink: 100e6, NIC: 125e6, Background: 10e6},

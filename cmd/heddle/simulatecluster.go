@@ -58,6 +58,8 @@ type clusterSummary struct {
 	Writes      bool          `json:"cross_rack_writes"`
 	HeartbeatS  float64       `json:"heartbeat_s"`
 	Slowstart   float64       `json:"slowstart"`
+	Straggler   float64       `json:"straggler_part"`   // of all attempts
+	Slower      float64       `json:"straggler_factor"` // times as long these compute
 }
 
 // rackSummary describes racks that are alike; rates are of each direction.
@@ -73,7 +75,7 @@ type rackSummary struct {
 func summarizeCluster(c *sim.Cluster, p *sim.Params) clusterSummary {
 	s := clusterSummary{
 		Racks: len(c.Racks), Containers: c.Containers(), Block: c.Block, Replication: c.Replication, Writes: c.CrossRackWrites,
-		HeartbeatS: p.Heartbeat.Seconds(), Slowstart: p.Slowstart,
+		HeartbeatS: p.Heartbeat.Seconds(), Slowstart: p.Slowstart, Straggler: p.Straggler, Slower: p.StragglerFactor,
 	}
 	for i, r := range c.Racks {
 		s.Nodes += r.Nodes
@@ -93,6 +95,10 @@ func (c *clusterSummary) writesText() string {
 		return "copies of what is written cross racks"
 	}
 	return "copies of what is written do not cross racks"
+}
+
+func (c *clusterSummary) stragglersText() string {
+	return fmt.Sprintf("%g %% of the attempts compute %g times as long", 100*c.Straggler, c.Slower)
 }
 
 // several prints a number of things.

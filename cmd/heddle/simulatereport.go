@@ -69,6 +69,9 @@ func (a *simulateAnswer) clusterRows() []report.Row {
 	for i := range c.Groups {
 		rows = append(rows, report.Row{Name: "Racks", Value: c.Groups[i].String()})
 	}
+	if c.Straggler > 0 {
+		rows = append(rows, report.Row{Name: "Stragglers", Value: c.stragglersText()})
+	}
 	return append(rows,
 		report.Row{Name: "HDFS", Value: fmt.Sprintf("blocks of %s with %s; %s", configs.Size(c.Block), several(c.Replication, "replica"), c.writesText())},
 		report.Row{Name: "Heartbeat", Value: fmt.Sprintf("every %g s", c.HeartbeatS)},
@@ -105,7 +108,7 @@ func rackNames(ids []model.RackID) []string {
 // line is printed.
 func simulateFlags() []string {
 	return []string{
-		"workload", "cluster", "policies", "param", "seed", "jobs", "lenient", "slowstart", "no-writes", "heartbeat", "network-step", "am-start",
+		"workload", "cluster", "policies", "param", "seed", "jobs", "lenient", "slowstart", "no-writes", "heartbeat", "network-step", "am-start", "straggler",
 		"relay", "relay-pin", "relay-trim", "report", "output",
 	}
 }

@@ -47,6 +47,9 @@ func (a *simulateAnswer) about(w io.Writer) {
 	}
 	fmt.Fprintf(w, "blocks of %s with %s; %s; a heartbeat every %g s; reduces from %g %% of the maps on\n",
 		configs.Size(c.Block), several(c.Replication, "replica"), c.writesText(), c.HeartbeatS, 100*c.Slowstart)
+	if c.Straggler > 0 {
+		fmt.Fprintln(w, c.stragglersText())
+	}
 	if len(a.seeds) > 1 {
 		fmt.Fprintf(w, "median of %d seeds (least-most)\n", len(a.seeds))
 	}

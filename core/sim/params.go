@@ -21,6 +21,9 @@ type Params struct {
 	// no time and no container.
 	AMStart model.Duration
 	AMShare float64 // of all containers that ApplicationMasters may have, one at least (maximum-am-resource-percent)
+	// Straggler is the part of all attempts that compute StragglerFactor times as long as their task costs; which ones
+	// is drawn. 0 is none.
+	Straggler, StragglerFactor float64
 	// Starved is how long a job may have pending maps, none running and no container free before it gives a rack's
 	// reduces up for them (RMContainerAllocator's preemption of reduces).
 	Starved model.Duration
@@ -46,7 +49,7 @@ func (p *Params) clock() float64 {
 func DefaultParams() Params {
 	return Params{
 		Heartbeat: model.Second, Slowstart: 0.05, RampUp: 0.5, MinSource: 0.25, MaxSource: 0.75, AMShare: 0.1, Starved: 5 * model.Second,
-		NetworkStep: model.Second, Congestion: 0.8, Sample: 10 * model.Second, Seed: 1,
+		StragglerFactor: 1, NetworkStep: model.Second, Congestion: 0.8, Sample: 10 * model.Second, Seed: 1,
 	}
 }
 
@@ -64,10 +67,13 @@ func (p *Params) Validate() error {
 	for _, f := range []struct {
 		name string
 		of   float64
-	}{{"slowstart", p.Slowstart}, {"ramp-up limit", p.RampUp}, {"least part of a source", p.MinSource}, {"most of a source", p.MaxSource}, {"ApplicationMasters' share", p.AMShare}, {"congestion threshold", p.Congestion}} {
+	}{{"slowstart", p.Slowstart}, {"ramp-up limit", p.RampUp}, {"least part of a source", p.MinSource}, {"most of a source", p.MaxSource}, {"ApplicationMasters' share", p.AMShare}, {"congestion threshold", p.Congestion}, {"part of stragglers", p.Straggler}} {
 		if !(f.of >= 0 && f.of <= 1) {
 			errs = append(errs, fmt.Errorf("%s: must be between 0 and 1, is %g", f.name, f.of))
 		}
+	}
+	if p.Straggler > 0 && !(p.StragglerFactor >= 1 && p.StragglerFactor <= 1000) {
+		errs = append(errs, fmt.Errorf("factor of stragglers: must be between 1 and 1000, is %g", p.StragglerFactor))
 	}
 	if p.AMStart < 0 {
 		errs = append(errs, errors.New("start of an ApplicationMaster: must not be negative"))

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"heddle/core/model"
@@ -172,6 +173,15 @@ func (s *world) launch(p *model.Placement, node int) {
 	t.fetch(s, a)
 }
 
+// lasts returns how long an attempt computes that costs so much: longer, if it
+// is drawn to straggle.
+func (s *world) lasts(cost model.Duration) model.Duration {
+	if s.slow == nil || s.slow.Float64() >= s.params.Straggler {
+		return cost
+	}
+	return model.Duration(math.Round(float64(cost) * s.params.StragglerFactor))
+}
+
 // units is what a task counts for where the tasks of its stage are counted by
 // rack.
 func (t *stage) units(task int) int {
@@ -188,7 +198,7 @@ func (t *stage) read(s *world, a int32, level model.Locality) {
 	task, n := int(by.task), &s.layout.nodes[by.node]
 	n.outputs += t.outputOf(task)
 	bytes := t.in.size(task)
-	by.ready = s.now.Add(t.cost(task))
+	by.ready = s.now.Add(s.lasts(t.cost(task)))
 	if from := t.from(task, n.rack, level, &s.layout); from >= 0 && bytes > 0 {
 		s.moving.transfer(s.net.AddTransfer(network.MapRead, from, n.rack, bytes), a)
 		return
@@ -240,7 +250,7 @@ func (s *world) arrived(d network.Done) {
 func (s *world) compute(t *stage, a int32, at model.Time) {
 	by := &s.running.list[a]
 	task := int(by.task)
-	by.ready = at.Add(t.cost(task))
+	by.ready = at.Add(s.lasts(t.cost(task)))
 	if len(t.readers) > 0 || !s.write(a, t.outputOf(task)) {
 		s.events.push(by.ready, a)
 	}

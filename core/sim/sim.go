@@ -48,6 +48,7 @@ type world struct {
 	work    *workload.Workload
 	layout  layout
 	hdfs    hdfs
+	slow    *rand.Rand // which attempts straggle; nil where none does
 	net     *network.Fast
 
 	now     model.Time
@@ -80,6 +81,9 @@ func New(p Params, c Cluster, w *workload.Workload, name string, pol policy.Poli
 	s.engine = engine.New(engine.Options{Name: name, Seed: p.Seed}, pol, s.state)
 	for i := range s.layout.nodes {
 		s.order = append(s.order, int32(i))
+	}
+	if p.Straggler > 0 {
+		s.slow = rand.New(rand.NewPCG(p.Seed, 3))
 	}
 	s.beats = rand.New(rand.NewPCG(p.Seed, 2))
 	s.beats.Shuffle(len(s.order), func(i, j int) { s.order[i], s.order[j] = s.order[j], s.order[i] })

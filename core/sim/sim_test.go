@@ -2,6 +2,7 @@ package sim_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"reflect"
 	"slices"
@@ -388,4 +389,44 @@ func built(t *testing.T, name, params string) policy.Policy {
 		t.Fatal(err)
 	}
 	return p
+}
+
+// Stragglers take their factor longer: all of them, or about the part that was
+// asked for, drawn by the seed.
+func TestStragglers(t *testing.T) {
+	t.Parallel()
+	c := sim.Uniform(1, 20, 10, 125e6, 125e6)
+	c.CrossRackWrites = false
+	w := &workload.Workload{}
+	for i := range 200 {
+		w.Jobs = append(w.Jobs, mapReduce(fmt.Sprint(i), 0, 1, 0, 0))
+	}
+	p := sim.DefaultParams()
+	p.Multiple = true
+	for _, tc := range []struct {
+		part, factor float64
+		least, most  int // jobs that take longer
+	}{{0, 3, 0, 0}, {1, 3, 200, 200}, {0.1, 3, 8, 35}, {0.1, 1, 0, 0}} {
+		p.Straggler, p.StragglerFactor = tc.part, tc.factor
+		r := run(t, p, c, w, "fifo")
+		slow := 0
+		for _, seconds := range r.Responses {
+			if took := seconds - r.JCT.P50; tc.part < 1 && took != 0 && took != 20 {
+				t.Errorf("%g: a job takes %g s more than most", tc.part, took)
+			}
+			if seconds > 25 {
+				slow++
+			}
+		}
+		if slow < tc.least || slow > tc.most {
+			t.Errorf("%g of all %g times as long: %d of 200 are", tc.part, tc.factor, slow)
+		}
+		if again := run(t, p, c, w, "fifo"); !slices.Equal(again.Responses, r.Responses) {
+			t.Error("not the same twice")
+		}
+		p.Seed++
+		if other := run(t, p, c, w, "fifo"); tc.least != tc.most && slices.Equal(other.Responses, r.Responses) {
+			t.Error("another seed draws the same stragglers")
+		}
+	}
 }
