@@ -33,10 +33,11 @@ type yields struct {
 
 // news is what there is to tell of a job.
 type news struct {
-	dirty   bool // something to tell the scheduler
-	changed []model.Task
-	told    bool       // its configuration and blocks have been told
-	counted model.Time // when its counters were told last
+	dirty      bool // something to tell the scheduler
+	changed    []model.Task
+	told       bool       // its configuration and blocks have been told
+	counted    model.Time // when its counters were told last
+	countedAll bool       // with all maps done
 }
 
 // graph reports whether the job is more than maps, or maps and reduces: its

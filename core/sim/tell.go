@@ -142,8 +142,8 @@ func (s *Sim) tellJob(j *job) {
 		}
 		j.changed = j.changed[:0]
 	}
-	if fresh || s.now.Sub(j.counted) >= countersEvery || m.complete() {
-		j.counted = s.now
+	if done := m.complete(); fresh || s.now.Sub(j.counted) >= countersEvery || done != j.countedAll {
+		j.counted, j.countedAll = s.now, done
 		s.tellCounters(j, &m, &r)
 		if j.graph() {
 			s.tellGraph(j)

@@ -64,7 +64,13 @@ func (q *queue) serve(flows []flow, ms float64) (ended int32, rest float64) {
 	if len(q.heap) == 0 {
 		return none, 0
 	}
-	id, pace := q.top(flows), q.pace()
+	pace := q.pace()
+	if pace*(ms+rounding) < (q.heap[0].due-q.served)*q.weight { // no flow is due before
+		q.served += pace * ms / q.weight
+		q.backlog -= pace * ms
+		return none, 0
+	}
+	id := q.top(flows)
 	todo := flows[id].due - q.served
 	if todo*flows[id].weight >= moved {
 		need := todo * q.weight / pace // +Inf at pace 0
