@@ -2,6 +2,7 @@ package network
 
 import (
 	"math"
+	"slices"
 
 	"heddle/core/topology"
 )
@@ -53,17 +54,19 @@ func (l *links) grant(q *queue, by float64) {
 
 // filling is what solving needs of every queue and link, and keeps.
 type filling struct {
-	weight []float64 // by queue; 0 when it has its level, or nothing to send
-	limit  []float64 // by queue: of its level
-	level  []float64 // by queue: the result
-	open   []float64 // by link: weight of the queues that have no level
-	queues []int     // by link: how many those are
+	weight  []float64 // by queue; 0 when it has its level, or nothing to send
+	limit   []float64 // by queue: of its level
+	level   []float64 // by queue: the result
+	open    []float64 // by link: weight of the queues that have no level
+	queues  []int     // by link: how many those are
+	first   []int     // by link: where its queues begin in members
+	members []int32   // the queues of each link, link after link
 }
 
 func newFilling(queues, links int) filling {
 	return filling{
 		weight: make([]float64, queues), limit: make([]float64, queues), level: make([]float64, queues),
-		open: make([]float64, links), queues: make([]int, links),
+		open: make([]float64, links), queues: make([]int, links), first: make([]int, links+1),
 	}
 }
 
@@ -111,19 +114,9 @@ func (f *fabric) share() {
 // is settled stays right.
 func (f *fabric) fill() {
 	s := &f.filling
-	clear(s.open)
-	clear(s.queues)
-	for _, i := range f.busy {
-		if w := s.weight[i]; w > 0 {
-			q := &f.queues[i]
-			s.open[q.up] += w
-			s.open[q.down] += w
-			s.queues[q.up]++
-			s.queues[q.down]++
-		}
-	}
+	s.gather(f.busy, f.queues)
 	for {
-		link, level := s.first(f.links.spare)
+		link, level := s.fullest(f.links.spare)
 		if link == none {
 			return
 		}
@@ -133,9 +126,38 @@ func (f *fabric) fill() {
 	}
 }
 
-// first returns the link that is full first when the levels of all open queues
+// gather lists the queues with a weight by link.
+func (s *filling) gather(busy []int32, queues []queue) {
+	clear(s.open)
+	clear(s.queues)
+	for _, i := range busy {
+		if w := s.weight[i]; w > 0 {
+			for _, l := range [2]int32{queues[i].up, queues[i].down} {
+				s.open[l] += w
+				s.queues[l]++
+			}
+		}
+	}
+	end := 0
+	for l, n := range s.queues {
+		end += n
+		s.first[l] = end // filled from the end
+	}
+	s.first[len(s.queues)] = end
+	s.members = slices.Grow(s.members[:0], end)[:end]
+	for _, i := range busy {
+		if s.weight[i] > 0 {
+			for _, l := range [2]int32{queues[i].up, queues[i].down} {
+				s.first[l]--
+				s.members[s.first[l]] = i
+			}
+		}
+	}
+}
+
+// fullest returns the link that is full first when the levels of all open queues
 // rise together, and at which level.
-func (s *filling) first(spare []float64) (link int, level float64) {
+func (s *filling) fullest(spare []float64) (link int, level float64) {
 	link = none
 	for l, n := range s.queues {
 		if n > 0 && (link == none || spare[l]*s.open[link] < spare[link]*s.open[l]) {
@@ -152,21 +174,11 @@ func (s *filling) first(spare []float64) (link int, level float64) {
 // above it, or all. It reports whether there were any.
 func (f *fabric) settle(link int, level float64, limited bool) bool {
 	s := &f.filling
-	racks := f.links.racks
-	rack, inside := link%racks, link >= 2*racks
-	first, stride := rack*racks, 1
-	if link/racks == 1 { // a downlink: its queues are a column
-		first, stride = rack, racks
-	}
 	found := false
-	for kind := range Kinds {
-		i := kind*racks*racks + first
-		for n := range racks {
-			if w := s.weight[i]; w > 0 && (n == rack) == inside && (!limited || s.limit[i] <= level) {
-				found = true
-				f.settleOne(i, min(level, s.limit[i]))
-			}
-			i += stride
+	for _, i := range s.members[s.first[link]:s.first[link+1]] {
+		if s.weight[i] > 0 && (!limited || s.limit[i] <= level) {
+			found = true
+			f.settleOne(int(i), min(level, s.limit[i]))
 		}
 	}
 	return found
