@@ -47,6 +47,10 @@ integration: ## the suite against a real Hadoop that it starts itself
 experiment: ## jobs steered and not, over narrow uplinks of a real cluster: half an hour; HEDDLE_SCENARIO=chain,pair runs others, HEDDLE_POLICIES=nas,dawn tries others
 	@.ci/steps experiment
 
+.PHONY: reproduce
+reproduce: build ## the papers' experiments again, into docs/reproduction.md, with FB-2010 from HEDDLE_TRACES; PARTS=10 runs a tenth
+	@.ci/steps reproduce
+
 .PHONY: ops
 ops: ## dashboard, rules and alerts, with promtool and a real Prometheus
 	@.ci/steps ops

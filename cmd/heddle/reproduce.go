@@ -51,7 +51,7 @@ Without it what needs it is not run, and said so.`, strings.Join(paperNames(), "
 	}
 	cmd.Flags().StringVarP(&q.format, "output", "o", "text", "how to print the result: text, json, or md for a page of Markdown")
 	cmd.Flags().StringVar(&q.traces, "traces", "", "the `DIR` with the public traces; without it the environment's HEDDLE_TRACES")
-	cmd.Flags().IntVar(&q.parts, "parts", 1, "run the `N`th part of the jobs and runs; 1 is all. Figures of a part are not the paper's")
+	cmd.Flags().IntVar(&q.parts, "parts", 1, "run the `N`th part of the jobs and runs; 1 is all. Of a part neither figures nor verdicts are those of the paper's setup")
 	cmd.Flags().IntVar(&q.seeds, "seeds", 3, "the `number` of seeds of what is drawn")
 	return cmd
 }
@@ -89,10 +89,15 @@ func (q *reproduceQuestion) answer(ctx context.Context, names []string, stdout, 
 		return err
 	}
 	in.Each = func(n int, run func(i int) error) error {
-		group := errgroup.Group{}
+		group, within := errgroup.WithContext(ctx)
 		group.SetLimit(runtime.GOMAXPROCS(0))
 		for i := range n {
-			group.Go(func() error { return run(i) })
+			group.Go(func() error {
+				if err := within.Err(); err != nil {
+					return err
+				}
+				return run(i)
+			})
 		}
 		return group.Wait()
 	}
@@ -157,7 +162,7 @@ func (q *reproduceQuestion) facebook(stderr io.Writer) (*workload.Workload, erro
 	folder := cmp.Or(q.traces, os.Getenv("HEDDLE_TRACES"))
 	if folder == "" {
 		fmt.Fprintf(stderr, "without --traces and HEDDLE_TRACES nothing of %s is run\n", facebookTrace)
-		return nil, nil //nolint:nilnil // none is an answer
+		return nil, nil
 	}
 	w, err := openWorkload(filepath.Join(folder, facebookTrace), false)
 	if errors.Is(err, os.ErrNotExist) {

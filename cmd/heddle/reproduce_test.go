@@ -3,7 +3,10 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -59,5 +62,41 @@ func TestReproduceRefuses(t *testing.T) {
 	var errs strings.Builder
 	if code := execute(ctx, []string{"reproduce", "num"}, io.Discard, &errs); code != exitFailed || !strings.Contains(errs.String(), "interrupted in num") {
 		t.Errorf("exit %d, %s", code, errs.String())
+	}
+}
+
+// The page of results has the rows and settings that the command prints now, in
+// their order. Figures are those of whoever ran it.
+func TestReproductionDoc(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "reproduction.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	code, out, errs := heddle(t, "reproduce", "--parts", "1000", "--seeds", "1", "-o", "json")
+	var a reproduceAnswer
+	if err := json.Unmarshal([]byte(out), &a); code != exitOK || err != nil || len(a.Papers) != 4 {
+		t.Fatalf("exit %d, %v, %d papers: %s", code, err, len(a.Papers), errs)
+	}
+	have := string(page)
+	if !strings.HasPrefix(have, pageIntro) {
+		t.Error("its beginning is not the code's; make reproduce writes it")
+	}
+	for _, p := range a.Papers {
+		next := func(want string) {
+			_, rest, ok := strings.Cut(have, want)
+			if !ok {
+				t.Errorf("%s: no %q, or not in its place; make reproduce writes the page", p.Name, want)
+				return
+			}
+			have = rest
+		}
+		next(fmt.Sprintf("\n## %s: %s\n", p.Name, p.Title))
+		for _, r := range p.Rows {
+			next(fmt.Sprintf("\n| %s | %s | %s |", r.ID, cell(r.What), cell(r.Paper)))
+		}
+		for _, s := range p.Settings {
+			next(fmt.Sprintf("\n| %s |", cell(s.Name)))
+		}
 	}
 }
