@@ -119,7 +119,7 @@ func (b *book) ended(j *job, took model.Duration) {
 	u.running--
 }
 
-func (b *book) finish(s *world, j *job, at model.Time) {
+func (b *book) finish(j *job, at model.Time) {
 	b.last = max(b.last, at)
 	b.response[j.index] = at.Sub(j.submit).Seconds()
 	b.activeShuffle -= j.of.Shuffle()

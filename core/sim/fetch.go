@@ -101,8 +101,7 @@ func (g *group) drop(m *movers) {
 
 // stopFetching ends the fetching of a task that is killed.
 func (t *stage) stopFetching(s *world, a int32) {
-	for i := len(t.groups) - 1; i >= 0; i-- {
-		g := t.groups[i]
+	for _, g := range slices.Backward(t.groups) { // backward: a group that is dropped is taken out
 		at := slices.Index(g.tasks, a)
 		if at < 0 {
 			continue

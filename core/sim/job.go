@@ -43,7 +43,11 @@ type news struct {
 // graph reports whether the job is more than maps, or maps and reduces: its
 // ApplicationMaster is Tez's.
 func (j *job) graph() bool {
-	return len(j.stages) > 2 || len(j.stages) == 2 && !(len(j.stages[1].inputs) == 1 && j.stages[1].inputs[0].kind == model.ScatterGather)
+	if len(j.stages) != 2 {
+		return len(j.stages) > 2
+	}
+	in := j.stages[1].inputs
+	return len(in) != 1 || in[0].kind != model.ScatterGather
 }
 
 // stage is the tasks of one stage.

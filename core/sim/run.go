@@ -428,6 +428,6 @@ func (s *world) finish(j *job, at model.Time) {
 		}
 	}
 	s.desk.ended = append(s.desk.ended, j)
-	s.book.finish(s, j, at)
+	s.book.finish(j, at)
 	t.release(s.work, j.index, at, j.nodes)
 }

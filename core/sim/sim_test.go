@@ -2,10 +2,10 @@ package sim_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"math"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -399,7 +399,7 @@ func TestStragglers(t *testing.T) {
 	c.CrossRackWrites = false
 	w := &workload.Workload{}
 	for i := range 200 {
-		w.Jobs = append(w.Jobs, mapReduce(fmt.Sprint(i), 0, 1, 0, 0))
+		w.Jobs = append(w.Jobs, mapReduce(strconv.Itoa(i), 0, 1, 0, 0))
 	}
 	p := sim.DefaultParams()
 	p.Multiple = true

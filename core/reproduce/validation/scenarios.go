@@ -127,7 +127,8 @@ func chain() Scenario {
 		Name: "chain", Arms: []string{"", "shufflewatcher", "dawn"}, cluster: cluster(uplink, 1), work: work,
 		Columns: []Column{
 			{"both jobs", func(j []float64) float64 { return j[len(j)-2] + clientStart.Seconds() + j[len(j)-1] }},
-			{"the first", last(2)}, {"the second", last(1)},
+			{"the first", last(2)},
+			{"the second", last(1)},
 		},
 	}
 }

@@ -96,10 +96,10 @@ func compare(t *testing.T) string {
 				t.Fatal(err)
 			}
 			for k, c := range s.Columns {
-				times = append(times, row(&b, s.Name, arm, c.Name+", s", all[i].Seconds[k], got[k]))
+				times = append(times, row(&b, s.Name+" | "+cmp.Or(arm, "stock")+" | "+c.Name+", s", all[i].Seconds[k], got[k]))
 			}
 			if all[i].CrossRack != nil {
-				traffic = append(traffic, row(&b, s.Name, arm, "cross-rack MB", *all[i].CrossRack, got[len(s.Columns)]))
+				traffic = append(traffic, row(&b, s.Name+" | "+cmp.Or(arm, "stock")+" | cross-rack MB", *all[i].CrossRack, got[len(s.Columns)]))
 			}
 		}
 	}
@@ -115,8 +115,8 @@ func compare(t *testing.T) string {
 // large is the error in percent from which on the page has to explain it.
 const large = 25
 
-// row prints one comparison and returns the error in percent.
-func row(b *strings.Builder, scenario, arm, what string, m, s validation.Spread) float64 {
+// row prints one comparison, whose first columns what has, and returns the error in percent.
+func row(b *strings.Builder, what string, m, s validation.Spread) float64 {
 	off := 100 * (s.Median - m.Median) / m.Median
 	note := ""
 	if math.Abs(math.Round(off)) > large {
@@ -128,7 +128,7 @@ func row(b *strings.Builder, scenario, arm, what string, m, s validation.Spread)
 		}
 		return fmt.Sprintf("%.1f (%.1f to %.1f)", v.Median, v.Least, v.Most)
 	}
-	fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %+.0f | %s |\n", scenario, cmp.Or(arm, "stock"), what, spread(m), spread(s), off, note)
+	fmt.Fprintf(b, "| %s | %s | %s | %+.0f | %s |\n", what, spread(m), spread(s), off, note)
 	return off
 }
 
