@@ -3,6 +3,7 @@ package network_test
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -393,6 +394,38 @@ func TestFastFetchesTheLastOutput(t *testing.T) {
 	got := run(t, f)
 	if want := []network.Done{{At: 201_000, ID: g}}; !slices.Equal(got, want) {
 		t.Errorf("done %+v, want %+v: 1000 bytes at the 1000 B/s of the interface", got, want)
+	}
+}
+
+// A fetch with hardly a share of its queue ends once less than a byte of it is
+// left, long before its turn among the others would come.
+func TestFastEndsAFetchOfNoWeight(t *testing.T) {
+	t.Parallel()
+	f := newFast(t, many(3, rack(1e6, 1e6, 20)), 1000)
+	heavy := f.AddJob(1)
+	f.AddOutput(heavy, 1, 1e12)
+	f.AddReduces(heavy, 2, 1)
+	f.Seal(heavy)
+	light := f.AddJob(1)
+	f.AddOutput(light, 0, 1e9)
+	f.AddOutput(light, 1, 1)
+	g := f.AddReduces(light, 2, 1)
+	f.Seal(light)
+	var got []network.Done
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for now := model.Time(0); now < 20_000_000; now += 1000 {
+			f.Advance(now, func(d network.Done) { got = append(got, d) })
+		}
+	}()
+	select {
+	case <-ended:
+	case <-time.After(20 * time.Second):
+		t.Fatal("the network does not come to an end")
+	}
+	if !slices.ContainsFunc(got, func(d network.Done) bool { return d.ID == g }) {
+		t.Errorf("done %+v, want group %d among it", got, g)
 	}
 }
 

@@ -65,7 +65,9 @@ func (q *queue) serve(flows []flow, ms float64) (ended int32, rest float64) {
 		return none, 0
 	}
 	pace := q.pace()
-	if pace*(ms+rounding) < (q.heap[0].due-q.served)*q.weight { // no flow is due before
+	// No flow is due before. Where no time has passed one may be about to end for
+	// want of the rest of a byte, and only the flow itself says so.
+	if ms >= 1 && pace*(ms+rounding) < (q.heap[0].due-q.served)*q.weight {
 		q.served += pace * ms / q.weight
 		q.backlog -= pace * ms
 		return none, 0
