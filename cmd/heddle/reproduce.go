@@ -43,7 +43,7 @@ Without it what needs it is not run, and said so.`, strings.Join(paperNames(), "
 		Example: `  heddle reproduce
   heddle reproduce num --traces ~/SWIM/workloadSuite
   heddle reproduce shufflewatcher dawn --parts 10 --seeds 2
-  HEDDLE_TRACES=~/SWIM/workloadSuite heddle reproduce -o md > docs/reproduction.md`,
+  heddle reproduce -o md --traces ~/SWIM/workloadSuite   # the page docs/reproduction.md`,
 		ValidArgs: paperNames(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return q.answer(cmd.Context(), args, cmd.OutOrStdout(), cmd.ErrOrStderr())
