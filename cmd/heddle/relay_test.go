@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"path/filepath"
 	"strings"
@@ -50,16 +51,21 @@ func says(t *testing.T, c net.Conn, text string) {
 	}
 }
 
-// freePort is an address that nobody has, or had a moment ago: two processes in
-// a row are to have the same.
+// freePort is an address that nobody has: two processes in a row are to have the
+// same. Its port is below those that the kernel gives to servers and clients that
+// name none (32768 and above, ip_local_port_range), so that nobody else's takes it
+// between the two.
 func freePort(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	for range 100 {
+		addr := fmt.Sprintf("127.0.0.1:%d", 20000+rand.IntN(10000))
+		if l, err := net.Listen("tcp", addr); err == nil {
+			l.Close()
+			return addr
+		}
 	}
-	defer l.Close()
-	return l.Addr().String()
+	t.Fatal("no free port among 100 tried")
+	return ""
 }
 
 // TestServeUpgrade starts a second heddle with the same configuration beside one
