@@ -10,7 +10,8 @@ import (
 
 // Demand is the least a job takes, wherever its tasks run.
 type Demand struct {
-	Arrival   float64     // seconds
+	Arrival   float64     // seconds; of a job that waits for others, the earliest it can be
+	Waits     bool        // for other jobs: its response counts from when they are done
 	CrossRack model.Bytes // the fewest bytes it sends across racks: LowerBound (algorithms.md 4.3)
 	Work      float64     // seconds of containers, all its tasks together
 	Path      float64     // seconds of its longest chain of tasks; for MapReduce the longest map and the longest reduce
@@ -124,9 +125,20 @@ func MeanFloor(jobs []Demand, s Supply) float64 {
 }
 
 // MeanResponse returns the better of MeanQueue and MeanFloor, which is what a
-// run's mean response time is compared with (algorithms.md 4.5).
+// run's mean response time is compared with (algorithms.md 4.5). How long a job
+// that waits for others queues depends on when they are done, so that it adds no
+// more than its floor to either.
 func MeanResponse(jobs []Demand, s Supply) float64 {
-	return max(MeanQueue(jobs, s), MeanFloor(jobs, s))
+	var first, later []Demand
+	for i := range jobs {
+		if jobs[i].Waits {
+			later = append(later, jobs[i])
+		} else {
+			first = append(first, jobs[i])
+		}
+	}
+	queued := MeanQueue(first, s)*float64(len(first)) + MeanFloor(later, s)*float64(len(later))
+	return max(queued/float64(max(len(jobs), 1)), MeanFloor(jobs, s))
 }
 
 // Coflow is one job's transfers, given a placement.

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"math"
+	"slices"
 
 	"heddle/core/model"
 	"heddle/core/shuffle"
@@ -12,8 +13,8 @@ import (
 
 // book keeps what a run is measured by.
 type book struct {
-	response []float64 // by job: seconds from submission to end; below 0 while it is not done
-	demands  []shuffle.Demand
+	response []float64        // by job: seconds from submission to end; below 0 while it is not done
+	demands  []shuffle.Demand // by job, once it is there
 	tally    tally
 	users    map[model.UserID]*account
 	withJobs int // users
@@ -84,7 +85,7 @@ type account struct {
 
 func newBook(c *Cluster, w *workload.Workload) book {
 	b := book{
-		response: make([]float64, len(w.Jobs)), users: map[model.UserID]*account{},
+		response: make([]float64, len(w.Jobs)), demands: make([]shuffle.Demand, len(w.Jobs)), users: map[model.UserID]*account{},
 		links: links{
 			loads: make([]topology.Link, len(c.Racks)), congested: make([]bool, len(c.Racks)), used: make([][]float64, len(c.Racks)), before: make([]network.Traffic, len(c.Racks)),
 		},
@@ -96,7 +97,7 @@ func newBook(c *Cluster, w *workload.Workload) book {
 }
 
 func (b *book) arrive(s *world, j *job) {
-	b.demands = append(b.demands, demandOf(s, j))
+	b.demands[j.index] = demandOf(s, j)
 	if !b.begun || j.submit < b.first {
 		b.begun, b.first = true, j.submit
 	}
@@ -156,10 +157,15 @@ func (b *book) finish(j *job, at model.Time) {
 	}
 }
 
-// demandOf returns the least a job takes, wherever its tasks run: all its tasks,
-// its longest chain of them, and what it sends across racks.
+// demandOf returns the least a job takes, wherever its tasks run and those of the
+// jobs before it: all its tasks, its longest chain of them, and what it sends
+// across racks.
 func demandOf(s *world, j *job) shuffle.Demand {
-	d := shuffle.Demand{Arrival: j.submit.Sub(0).Seconds()}
+	d := shuffle.Demand{Arrival: j.of.Submit.Sub(0).Seconds(), Waits: len(j.of.Parents) > 0}
+	for _, p := range j.of.Parents {
+		parent := &s.book.demands[p]
+		d.Arrival = max(d.Arrival, parent.Arrival+parent.Path)
+	}
 	paths := make([]float64, len(j.stages)) // seconds from the job's begin to the end of a stage
 	for i := range j.stages {
 		t := &j.stages[i]
@@ -184,7 +190,8 @@ func demandOf(s *world, j *job) shuffle.Demand {
 }
 
 // crossing returns the least that crosses racks of what a stage gathers from
-// stages that read files, and of these files.
+// stages that read files, and of these files. What another job wrote may lie
+// anywhere.
 func crossing(s *world, t *stage) model.Bytes {
 	var blocks [][]int
 	var least []model.Bytes
@@ -192,8 +199,10 @@ func crossing(s *world, t *stage) model.Bytes {
 		if e.kind != model.ScatterGather || e.from.kind != model.StageMap {
 			continue
 		}
+		reads := e.from.of.Reads
+		later := slices.ContainsFunc(reads, func(f workload.File) bool { return f.Place == workload.OfParent })
 		for task := range e.from.total {
-			if !e.from.in.held(task) {
+			if !e.from.in.held(task) || later && reads[e.from.of.Split(task, s.cluster.Block).File].Place == workload.OfParent {
 				continue
 			}
 			var racks []int

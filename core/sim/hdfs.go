@@ -13,7 +13,16 @@ import (
 type hdfs struct {
 	layout      *layout
 	replication int
-	rand        *rand.Rand
+	seed        uint64
+	rand        *rand.Rand // of one job's files
+}
+
+// of returns what places the files that a job reads. They lie where they do under
+// every policy, whatever else goes on by the time they are read.
+func (h *hdfs) of(job int) hdfs {
+	own := *h
+	own.rand = rand.New(rand.NewPCG(h.seed, 1<<32+uint64(job))) //nolint:gosec // not below 0
+	return own
 }
 
 // replicas appends the nodes of one block whose writer is a node.

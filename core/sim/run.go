@@ -54,8 +54,9 @@ func (s *world) start(index int) {
 	j.first = -1
 	j.stages = newStages(s, j)
 	j.open = len(j.stages)
+	blocks := s.hdfs.of(index)
 	for i := range j.stages {
-		j.stages[i].layOut(s)
+		j.stages[i].layOut(s, &blocks)
 	}
 	s.book.stirred = s.now
 	s.book.arrive(s, j)
@@ -113,16 +114,16 @@ func (s *world) vacate(n *node, j *job, took model.Duration) {
 }
 
 // layOut places the blocks a stage reads.
-func (t *stage) layOut(s *world) {
+func (t *stage) layOut(s *world, h *hdfs) {
 	if t.kind != model.StageMap {
 		return
 	}
 	draw := make([]func() int, len(t.of.Reads))
 	for i := range t.of.Reads {
 		f := &t.of.Reads[i]
-		draw[i] = s.hdfs.writers(f)
+		draw[i] = h.writers(f)
 		if held := s.jobs.chains.heldBy(f); len(held) > 0 {
-			next := s.hdfs.rand.IntN(len(held))
+			next := h.rand.IntN(len(held))
 			draw[i] = func() int { next++; return int(held[next%len(held)]) }
 		}
 	}
@@ -131,7 +132,7 @@ func (t *stage) layOut(s *world) {
 		split := t.of.Split(task, s.cluster.Block)
 		replicas = replicas[:0]
 		if split.File >= 0 {
-			replicas = s.hdfs.replicas(replicas, draw[split.File]())
+			replicas = h.replicas(replicas, draw[split.File]())
 		}
 		t.place(task, split.Bytes, replicas, &s.layout)
 	}
@@ -265,7 +266,7 @@ func (s *world) write(a int32, bytes model.Bytes) bool {
 		return false
 	}
 	rack := s.layout.nodes[s.running.list[a].node].rack
-	to := s.hdfs.rand.IntN(racks - 1)
+	to := s.copies.IntN(racks - 1)
 	if to >= rack {
 		to++
 	}

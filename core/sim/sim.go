@@ -49,6 +49,7 @@ type world struct {
 	layout  layout
 	hdfs    hdfs
 	slow    *rand.Rand // which attempts straggle; nil where none does
+	copies  *rand.Rand // where to what tasks write is copied
 	net     *network.Fast
 
 	now     model.Time
@@ -77,7 +78,8 @@ func New(p Params, c Cluster, w *workload.Workload, name string, pol policy.Poli
 		state: state.New(stateConfig(&c)),
 	}
 	s.jobs.free = c.Containers()
-	s.hdfs = hdfs{layout: &s.layout, replication: c.Replication, rand: rand.New(rand.NewPCG(p.Seed, 1))}
+	s.hdfs = hdfs{layout: &s.layout, replication: c.Replication, seed: p.Seed}
+	s.copies = rand.New(rand.NewPCG(p.Seed, 1))
 	s.engine = engine.New(engine.Options{Name: name, Seed: p.Seed}, pol, s.state)
 	for i := range s.layout.nodes {
 		s.order = append(s.order, int32(i))

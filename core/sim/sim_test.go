@@ -203,6 +203,12 @@ func drawn(t *rapid.T) (sim.Cluster, *workload.Workload, sim.Params) {
 		if n(0, 1, "place") == 1 {
 			j.Stages[0].Reads[0].Place, j.Stages[0].Reads[0].Racks = workload.OnRacks, 1
 		}
+		if i > 0 && n(0, 2, "chained") == 0 {
+			j.Parents = []int{n(0, i-1, "parent")}
+			if n(0, 3, "reads") > 0 {
+				j.Stages[0].Reads[0] = workload.File{Bytes: j.Stages[0].Reads[0].Bytes, Place: workload.OfParent, Parent: j.Parents[0]}
+			}
+		}
 		j.Stages[0].Reads[0].Bytes -= model.Bytes(n(0, 127, "short")) * model.MiB // of its last block
 		w.Jobs = append(w.Jobs, j)
 	}
@@ -235,6 +241,36 @@ func TestRuns(t *testing.T) {
 			t.Fatalf("%d placements broke a rule", r.Rejected)
 		}
 	})
+}
+
+// Bounds say what no policy gets below, so that they are the same under all of
+// them, and so are the blocks that they are taken of.
+func TestBoundsAreOfNoPolicy(t *testing.T) {
+	t.Parallel()
+	names := builtin.Registry().Names()
+	rapid.Check(t, func(t *rapid.T) {
+		c, w, p := drawn(t)
+		one := run(t, p, c, w, rapid.SampledFrom(names).Draw(t, "policy"))
+		other := run(t, p, c, w, rapid.SampledFrom(names).Draw(t, "other"))
+		if one.Bounds != other.Bounds {
+			t.Fatalf("under %s %+v, under %s %+v", one.Policy, one.Bounds, other.Policy, other.Bounds)
+		}
+	})
+}
+
+// A chain's bounds count from the earliest its jobs can come: the second ends two
+// jobs' time after the first comes, and takes one of its own.
+func TestBoundsOfAChain(t *testing.T) {
+	t.Parallel()
+	child := mapReduce("b", 0, 4, 1, 1e6)
+	child.Parents = []int{0}
+	child.Stages[0].Reads[0].Place = workload.OfParent
+	w := &workload.Workload{Jobs: []workload.Job{mapReduce("a", 0, 4, 1, 1e6), child}}
+	r := run(t, sim.DefaultParams(), sim.Uniform(4, 2, 8, 125e6, 125e6), w, "fair")
+	job := (mapTime + reduceTime).Seconds()
+	if r.Bounds.MakespanCompute != 2*job || r.Bounds.JCTMean != job {
+		t.Errorf("%+v: want %g s for both jobs and %g s for each", r.Bounds, 2*job, job)
+	}
 }
 
 // The jobs of a chain say what they belong to before the others come, so that a
