@@ -68,12 +68,16 @@ type Queue struct {
 // NodesFact lists every node the ResourceManager knows, whatever its state.
 type NodesFact struct {
 	Nodes []Node `json:"nodes"`
+	// Partial says that only what is new or has changed is listed.
+	Partial bool `json:"partial,omitempty"`
 }
 
 // AppsFact lists every application that has not ended, and some that ended
 // lately. An application that was live and is not listed has ended.
 type AppsFact struct {
 	Apps []App `json:"apps"`
+	// Partial says that only what is new, has changed or has ended is listed.
+	Partial bool `json:"partial,omitempty"`
 }
 
 // AsksFact is the whole outstanding ask table of one application: from the

@@ -97,6 +97,7 @@ type node struct {
 	total   int // containers
 	used    int
 	outputs model.Bytes // of the maps that run on it, as they will be
+	moved   bool        // it is fuller or emptier than it was told
 }
 
 // layout is the cluster as a run uses it.

@@ -221,7 +221,7 @@ func (b *book) jain() float64 {
 }
 
 // bound fills in the lower bounds and how far the run is above them.
-func (s *Sim) bound(r *Run) {
+func (s *world) bound(r *Run) {
 	supply := shuffle.Supply{Uplinks: s.cluster.uplinks(), Containers: s.cluster.Containers()}
 	d := s.book.demands
 	for i := range d {

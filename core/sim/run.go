@@ -102,14 +102,14 @@ func (s *world) startMasters(round func(k int) int32) {
 func (s *world) occupy(n *node, j *job) {
 	n.used++
 	s.jobs.free--
-	s.desk.nodes = true
+	s.desk.move(n)
 	s.book.users[j.of.User].running++
 }
 
 func (s *world) vacate(n *node, j *job, took model.Duration) {
 	n.used--
 	s.jobs.free++
-	s.desk.nodes = true
+	s.desk.move(n)
 	s.book.ended(j, took)
 }
 

@@ -132,6 +132,7 @@ func stateConfig(c *Cluster) state.Config {
 	cfg.TaskDefault = c.Container
 	cfg.FinishedJobs, cfg.Decisions = 16, 16
 	cfg.MaxTasks = 1 << 20
+	cfg.NoTraffic = true
 	return cfg
 }
 
@@ -249,10 +250,6 @@ func (s *Sim) offer() {
 			break
 		}
 	}
-	for _, p := range s.desk.assumed {
-		s.state.Withdraw(p)
-	}
-	s.desk.assumed = s.desk.assumed[:0]
 }
 
 // heartbeat offers one node until it is full or nothing is placed on it; once,
@@ -269,9 +266,10 @@ func (s *Sim) heartbeat(i int, n *node) {
 			return
 		}
 		for _, p := range placed {
-			s.state.Assume(p)
-			s.desk.assumed = append(s.desk.assumed, p)
 			s.launch(&p, i)
+			if s.jobs.failed == nil {
+				s.tellLaunch(s.jobs.byID[p.App])
+			}
 		}
 		if !s.params.Multiple {
 			return

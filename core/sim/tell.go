@@ -9,11 +9,10 @@ import (
 
 // desk is what there is to tell the scheduler at the next heartbeat.
 type desk struct {
-	demand  int    // tasks asked for and not launched
-	nodes   bool   // a node is fuller or emptier than it was told
-	ended   []*job // that are over
-	dirty   []*job
-	assumed []model.Placement
+	demand int     // tasks asked for and not launched
+	moved  []*node // that are fuller or emptier than they were told
+	ended  []*job  // that are over
+	dirty  []*job
 }
 
 // told is room for what is told at every heartbeat.
@@ -21,6 +20,14 @@ type told struct {
 	nodes []model.Node
 	apps  []model.App
 	loads []model.UplinkSample
+}
+
+// move remembers that a node is fuller or emptier.
+func (d *desk) move(n *node) {
+	if !n.moved {
+		n.moved = true
+		d.moved = append(d.moved, n)
+	}
 }
 
 // mark remembers that there is news of a job.
@@ -46,13 +53,10 @@ func (j *job) tell(t *stage, task int, state model.TaskState, n *node, s *world)
 // introduce tells of the nodes.
 func (s *Sim) introduce() {
 	for i := range s.layout.nodes {
-		n := &s.layout.nodes[i]
-		s.told.nodes = append(s.told.nodes, model.Node{
-			ID: n.id, Host: n.host, Rack: s.layout.ids[n.rack], State: model.NodeRunning, Total: s.cluster.Container.Times(int64(n.total)),
-		})
+		s.desk.move(&s.layout.nodes[i])
 	}
 	s.told.loads = make([]model.UplinkSample, len(s.layout.ids))
-	s.apply(model.SourceRM, model.NodesFact{Nodes: s.told.nodes})
+	s.tellNodes()
 }
 
 func (s *Sim) apply(from model.Source, f model.Fact) {
@@ -62,14 +66,7 @@ func (s *Sim) apply(from model.Source, f model.Fact) {
 // tell tells the scheduler what has happened since the last heartbeat.
 func (s *Sim) tell() {
 	d, room := &s.desk, &s.told
-	if d.nodes {
-		d.nodes = false
-		for i := range room.nodes {
-			n := &s.layout.nodes[i]
-			room.nodes[i].Used, room.nodes[i].Containers = s.cluster.Container.Times(int64(n.used)), n.used
-		}
-		s.apply(model.SourceRM, model.NodesFact{Nodes: room.nodes})
-	}
+	s.tellNodes()
 	if len(d.dirty) > 0 || len(d.ended) > 0 {
 		for _, over := range d.ended {
 			if j := s.state.View().Job(over.id); j != nil && s.steering != nil {
@@ -79,8 +76,8 @@ func (s *Sim) tell() {
 				s.tellEnd(over)
 			}
 		}
-		d.ended = d.ended[:0]
 		s.tellApps()
+		d.ended = d.ended[:0]
 	}
 	for _, j := range d.dirty {
 		j.dirty = false
@@ -96,24 +93,61 @@ func (s *Sim) tell() {
 	s.state.Advance(s.now)
 }
 
-func (s *Sim) tellApps() {
-	apps := s.told.apps[:0]
-	for _, j := range s.jobs.live {
-		used := boolean(j.am != end)
-		for i := range j.stages {
-			used += j.stages[i].running
-		}
-		kind := "MAPREDUCE"
-		if j.graph() {
-			kind = "TEZ"
-		}
-		apps = append(apps, model.App{
-			ID: j.id, Name: j.of.Name, User: j.of.User, Queue: j.of.Queue, Type: kind, State: model.AppRunning,
-			Submitted: j.submit, Allocated: s.cluster.Container.Times(int64(used)), Containers: used,
+// tellLaunch tells of a task of a job that was just launched: the node's next
+// container, and the other nodes, are offered knowing that.
+func (s *Sim) tellLaunch(j *job) {
+	s.tellNodes()
+	s.told.apps = append(s.told.apps[:0], s.app(j, model.AppRunning))
+	s.apply(model.SourceRM, model.AppsFact{Apps: s.told.apps, Partial: true})
+	s.tellTasks(j)
+}
+
+// tellNodes tells of the nodes that are fuller or emptier.
+func (s *Sim) tellNodes() {
+	d, room := &s.desk, &s.told
+	if len(d.moved) == 0 {
+		return
+	}
+	room.nodes = room.nodes[:0]
+	for _, n := range d.moved {
+		n.moved = false
+		room.nodes = append(room.nodes, model.Node{
+			ID: n.id, Host: n.host, Rack: s.layout.ids[n.rack], State: model.NodeRunning, Total: s.cluster.Container.Times(int64(n.total)),
+			Used: s.cluster.Container.Times(int64(n.used)), Containers: n.used,
 		})
 	}
+	d.moved = d.moved[:0]
+	s.apply(model.SourceRM, model.NodesFact{Nodes: room.nodes, Partial: true})
+}
+
+// tellApps tells of the applications there is news of.
+func (s *Sim) tellApps() {
+	apps := s.told.apps[:0]
+	for _, j := range s.desk.ended {
+		apps = append(apps, s.app(j, model.AppFinished))
+	}
+	for _, j := range s.desk.dirty {
+		if s.jobs.byID[j.id] == j { // else it is over
+			apps = append(apps, s.app(j, model.AppRunning))
+		}
+	}
 	s.told.apps = apps
-	s.apply(model.SourceRM, model.AppsFact{Apps: apps})
+	s.apply(model.SourceRM, model.AppsFact{Apps: apps, Partial: true})
+}
+
+func (s *world) app(j *job, state model.AppState) model.App {
+	a := model.App{ID: j.id, Name: j.of.Name, User: j.of.User, Queue: j.of.Queue, Type: "MAPREDUCE", State: state, Submitted: j.submit}
+	if j.graph() {
+		a.Type = "TEZ"
+	}
+	if state == model.AppRunning {
+		a.Containers = boolean(j.am != end)
+		for i := range j.stages {
+			a.Containers += j.stages[i].running
+		}
+		a.Allocated = s.cluster.Container.Times(int64(a.Containers))
+	}
+	return a
 }
 
 // tellJob tells what the job's ApplicationMaster and the NameNode say of it.
@@ -130,17 +164,9 @@ func (s *Sim) tellJob(j *job) {
 			t.asked = asked
 		}
 	}
-	m, r := j.count(model.StageMap), j.count(model.StageReduce)
-	s.apply(model.SourceMapReduce, model.JobFact{
-		App: j.id, MapsTotal: m.total, MapsPending: m.pending(), MapsRunning: m.running, MapsCompleted: m.completed,
-		ReducesTotal: r.total, ReducesPending: r.pending(), ReducesRunning: r.running, ReducesCompleted: r.completed,
-	})
-	if len(j.changed) > 0 {
-		s.apply(model.SourceMapReduce, model.TasksFact{App: j.id, Tasks: j.changed})
-		if fresh {
-			j.changed = nil // it was as long as the job is wide
-		}
-		j.changed = j.changed[:0]
+	m, r := s.tellTasks(j)
+	if fresh {
+		j.changed = nil // it was as long as the job is wide
 	}
 	if done := m.complete(); fresh || s.now.Sub(j.counted) >= countersEvery || done != j.countedAll {
 		j.counted, j.countedAll = s.now, done
@@ -149,6 +175,20 @@ func (s *Sim) tellJob(j *job) {
 			s.tellGraph(j)
 		}
 	}
+}
+
+// tellTasks tells how far a job is, and what became of its tasks.
+func (s *Sim) tellTasks(j *job) (m, r tasks) {
+	m, r = j.count(model.StageMap), j.count(model.StageReduce)
+	s.apply(model.SourceMapReduce, model.JobFact{
+		App: j.id, MapsTotal: m.total, MapsPending: m.pending(), MapsRunning: m.running, MapsCompleted: m.completed,
+		ReducesTotal: r.total, ReducesPending: r.pending(), ReducesRunning: r.running, ReducesCompleted: r.completed,
+	})
+	if len(j.changed) > 0 {
+		s.apply(model.SourceMapReduce, model.TasksFact{App: j.id, Tasks: j.changed})
+		j.changed = j.changed[:0]
+	}
+	return m, r
 }
 
 // introduceJob tells of a job for the first time: its configuration, its blocks
@@ -165,7 +205,7 @@ func (s *Sim) introduceJob(j *job) {
 	})
 	if blocks := s.blocks(j); len(blocks) > 0 {
 		s.apply(model.SourceHDFS, model.BlocksFact{Path: "/in/" + string(j.id), Files: 1, Blocks: blocks})
-		j.changed = append(s.pendingTasks(j, blocks), j.changed...)
+		j.changed = append(j.pendingTasks(blocks), j.changed...)
 	}
 }
 
@@ -274,7 +314,7 @@ func (t *stage) inputOn(l *layout) []model.Bytes {
 }
 
 // blocks returns the blocks of a job's input, none if it reads nothing.
-func (s *Sim) blocks(j *job) []model.Block {
+func (s *world) blocks(j *job) []model.Block {
 	total := j.count(model.StageMap).total
 	out := make([]model.Block, 0, total)
 	hosts, racks := make([]string, 0, total*s.cluster.Replication), make([]model.RackID, 0, total*s.cluster.Replication)
@@ -297,7 +337,7 @@ func (s *Sim) blocks(j *job) []model.Block {
 }
 
 // pendingTasks returns the maps of a job that wait, with the hosts of their blocks.
-func (s *Sim) pendingTasks(j *job, blocks []model.Block) []model.Task {
+func (j *job) pendingTasks(blocks []model.Block) []model.Task {
 	var out []model.Task
 	for i := range j.stages {
 		t := &j.stages[i]

@@ -32,6 +32,8 @@ type Config struct {
 	Table          map[string]model.RackID
 	TableOverrides bool
 	MaxTasks       int // tasks of one stage tracked one by one; of larger stages the rest is counted only
+	// NoTraffic leaves out what jobs move between racks, for who asks neither for it nor for uplinks by MethodEstimate.
+	NoTraffic bool
 }
 
 // DefaultConfig returns the defaults of appendix C and the limits heddle runs with.
@@ -85,7 +87,7 @@ func New(cfg Config) *Cluster {
 	c := &Cluster{
 		cfg:     cfg,
 		hdfs:    hdfsState{inputs: map[string]*Input{}},
-		traffic: traffic{regret: map[string]float64{}},
+		traffic: traffic{none: cfg.NoTraffic, regret: map[string]float64{}},
 		sources: sourceIndex{},
 		log:     decisionLog{max: cfg.Decisions},
 		counts:  Counts{RejectedByRule: map[model.Rule]int64{}, DecidedByReason: map[model.Reason]int64{}},

@@ -206,3 +206,119 @@ func TestSnapshotsDoNotChange(t *testing.T) {
 		}
 	})
 }
+
+// partial turns a list of everything into what is new, has changed or has ended
+// since the list before it.
+func partial(before, now model.Fact) model.Fact {
+	switch now := now.(type) {
+	case model.NodesFact:
+		old, _ := before.(model.NodesFact)
+		f := model.NodesFact{Partial: true}
+		for _, n := range now.Nodes {
+			if !slices.Contains(old.Nodes, n) {
+				f.Nodes = append(f.Nodes, n)
+			}
+		}
+		return f
+	case model.AppsFact:
+		old, _ := before.(model.AppsFact)
+		f := model.AppsFact{Partial: true}
+		for _, a := range old.Apps {
+			if !slices.ContainsFunc(now.Apps, func(b model.App) bool { return a.ID == b.ID }) {
+				a.State, a.Allocated, a.Containers = model.AppFinished, model.Resource{}, 0
+				f.Apps = append(f.Apps, a)
+			}
+		}
+		for _, a := range now.Apps {
+			if !slices.Contains(old.Apps, a) {
+				f.Apps = append(f.Apps, a)
+			}
+		}
+		return f
+	}
+	return now
+}
+
+// What is listed in part leaves the cluster as the whole list does, in every order
+// that somebody has looked at before, and of what is not listed nothing changes.
+func TestPartialLists(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		whole, parts := state.New(state.DefaultConfig()), state.New(state.DefaultConfig())
+		var lists [2]model.Fact
+		apps, at := []model.App{}, model.Time(1_000_000)
+		for range rapid.IntRange(1, 20).Draw(t, "steps") {
+			at += 1000
+			k := rapid.IntRange(0, 1).Draw(t, "kind")
+			var now model.Fact
+			if k == 0 {
+				n := nodes(3, 3)
+				for i := range n.Nodes {
+					n.Nodes[i].Used = model.Resource{MemoryMiB: 1024, VCores: 1}.Times(int64(rapid.IntRange(0, 3).Draw(t, "used")))
+					n.Nodes[i].State = rapid.SampledFrom([]model.NodeState{model.NodeRunning, model.NodeRunning, model.NodeLost}).Draw(t, "state")
+				}
+				now = n
+			} else {
+				apps = drawnApps(t, slices.Clone(apps))
+				now = model.AppsFact{Apps: apps}
+			}
+			whole.Apply(model.Observation{Source: model.SourceRM, At: at, Fact: now})
+			parts.Apply(model.Observation{Source: model.SourceRM, At: at, Fact: partial(lists[k], now)})
+			lists[k] = now
+			if a, b := ordered(t, whole), ordered(t, parts); a != b {
+				t.Fatalf("told of everything\n%s\nand of what changed\n%s", a, b)
+			}
+		}
+	})
+}
+
+// drawnApps adds an application, ends one, or changes what one has.
+func drawnApps(t *rapid.T, apps []model.App) []model.App {
+	if i := len(apps); i == 0 || rapid.IntRange(0, 2).Draw(t, "new") == 0 {
+		return append(apps, app(rapid.IntRange(0, 99).Filter(func(n int) bool {
+			return !slices.ContainsFunc(apps, func(a model.App) bool { return a.ID == app(n, "", 0).ID })
+		}).Draw(t, "app"), rapid.SampledFrom([]string{"ann", "bob", "eve"}).Draw(t, "user"), model.Time(900_000+len(apps))))
+	}
+	i := rapid.IntRange(0, len(apps)-1).Draw(t, "which")
+	if rapid.IntRange(0, 2).Draw(t, "ends") == 0 {
+		return slices.Delete(apps, i, i+1)
+	}
+	apps[i].Containers = rapid.IntRange(0, 5).Draw(t, "containers")
+	apps[i].Allocated = model.Resource{MemoryMiB: 1024, VCores: 1}.Times(int64(apps[i].Containers))
+	return apps
+}
+
+// ordered is what a cluster shows, with the orders of users and of their jobs,
+// which have to be orders, of all of them.
+func ordered(t *rapid.T, c *state.Cluster) string {
+	var b strings.Builder
+	b.WriteString(fingerprint(t, c))
+	for _, o := range []state.UserOrder{state.ByMemory, state.ByDominantShare, state.ByShares} {
+		users, jobs := c.View().UsersBy(o), 0
+		for _, u := range users {
+			fmt.Fprint(&b, u.ID, " ", u.Share(), ":")
+			list := u.JobsByUsage()
+			for _, j := range list {
+				fmt.Fprint(&b, " ", j.ID)
+			}
+			jobs += len(list)
+			if !slices.IsSortedFunc(list, func(a, b *state.Job) int {
+				return cmp.Or(cmp.Compare(a.Usage().MemoryMiB, b.Usage().MemoryMiB), model.CompareApps(&a.App, &b.App))
+			}) {
+				t.Fatalf("jobs of %s by usage: %s", u.ID, &b)
+			}
+		}
+		shared := o == state.ByMemory || c.View().Capacity().Total.MemoryMiB > 0 // else nobody has a share
+		if jobs != len(c.View().Jobs()) || shared && !slices.IsSortedFunc(users, func(a, b *state.User) int {
+			return cmp.Or(cmp.Compare(a.Share(), b.Share()), cmp.Compare(a.Jobs()[0].Submitted, b.Jobs()[0].Submitted), cmp.Compare(a.ID, b.ID))
+		}) { // memory and vcores go together here, so that all orders are the same
+			t.Fatalf("%d jobs of users in order %d, of %d: %s", jobs, o, len(c.View().Jobs()), &b)
+		}
+	}
+	for _, r := range c.View().Racks() {
+		fmt.Fprint(&b, r.Total, r.Used, r.Runs())
+	}
+	capacity := c.View().Capacity()
+	fmt.Fprint(&b, capacity.Total, capacity.Nodes, capacity.Racks)
+	return b.String()
+}

@@ -73,7 +73,7 @@ func (x *jobIndex) applyApps(f model.AppsFact, now model.Time) {
 			j.seat.listed = x.listings
 		}
 	}
-	for i := 0; i < len(x.live); {
+	for i := 0; i < len(x.live) && !f.Partial; {
 		j := x.live[i]
 		if j.seat.listed == x.listings {
 			i++
@@ -81,7 +81,6 @@ func (x *jobIndex) applyApps(f model.AppsFact, now model.Time) {
 		}
 		x.end(j) // takes j out of live
 	}
-	x.users.sort()
 }
 
 // listed returns the job of an id that is listed at a place: lists often come by
@@ -181,15 +180,17 @@ func (x *jobIndex) update(j *Job, app model.App, now model.Time) {
 		x.update(j, app, now)
 		return
 	}
-	j.Owner.Usage = j.Owner.Usage.Add(app.Allocated).Sub(j.Allocated)
+	at := x.users.places(j)
+	j.Owner.use(app.Allocated.Sub(j.Allocated))
 	if app.Queue != j.Queue || app.Priority != j.Priority {
 		x.root.removeJob(j)
 		j.App = app
 		x.root.addJob(j)
-		return
+	} else {
+		x.root.use(j, app.Allocated.Sub(j.Allocated))
+		j.App = app
 	}
-	x.root.use(j, app.Allocated.Sub(j.Allocated))
-	j.App = app
+	x.users.settle(j, at)
 }
 
 // end takes a job out of the live indexes and keeps it among the ended ones for
@@ -222,12 +223,10 @@ func (x *jobIndex) end(j *Job) {
 func (x *jobIndex) suppose(app model.App, now model.Time) (j *Job, takeOut func()) {
 	first, ended := x.firstSubmit, x.ended
 	j = x.add(app, now)
-	x.users.sort()
 	return j, func() {
 		x.ended = nil
 		x.end(j)
 		x.ended, x.firstSubmit = ended, first
 		x.forget(j)
-		x.users.sort()
 	}
 }

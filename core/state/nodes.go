@@ -60,6 +60,7 @@ type nodeIndex struct {
 
 	capacity Capacity
 	read     *reads
+	rackAt   []int32 // by host number: one more than the rack's number, 0 where nobody has asked since hosts came or moved
 }
 
 // NodesMark is a state of the nodes and racks of one cluster. Marks are equal as
@@ -139,10 +140,26 @@ func (x *nodeIndex) rackOf(n hostNumber) (rack int, ok bool) {
 }
 
 // numberedRack is hostRack of a host by number.
-func (x *nodeIndex) numberedRack(n hostNumber) int { return x.hostRack(x.hosts.names[n], "") }
+func (x *nodeIndex) numberedRack(n hostNumber) int {
+	if r := at(x.rackAt, int(n)); r > 0 {
+		return int(r) - 1
+	}
+	r := x.hostRack(x.hosts.names[n], "")
+	if _, ok := x.tree.RackOf(x.hosts.names[n]); ok { // else it is counted whenever it is named
+		x.rackAt = grown(x.rackAt, int(n))
+		x.rackAt[n] = int32(r) + 1 //nolint:gosec // bounded by the number of racks
+	}
+	return r
+}
+
+// place says where a host is from now on.
+func (x *nodeIndex) place(host string, rack model.RackID) {
+	clear(x.rackAt)
+	x.tree.Place(host, rack)
+}
 
 func (x *nodeIndex) applyNodes(f model.NodesFact) {
-	regroup := len(f.Nodes) != len(x.byID)
+	regroup := !f.Partial && len(f.Nodes) != len(x.byID)
 	for i := range f.Nodes {
 		n := f.Nodes[i]
 		if rack, ok := x.cfg.Table[n.Host]; ok && x.cfg.TableOverrides {
@@ -155,14 +172,23 @@ func (x *nodeIndex) applyNodes(f model.NodesFact) {
 			regroup = true
 		case old.Node != n:
 			regroup = regroup || old.Node.Rack != n.Rack || old.Host != n.Host
-			old.Node = n
 			x.changed = true
+			if regroup || !f.Partial { // all is summed below
+				old.Node = n
+				continue
+			}
+			x.sum(old, -1)
+			old.Node = n
+			x.sum(old, +1)
 		}
 	}
+	x.read.n++
 	if regroup {
-		x.regroup(f.Nodes)
+		x.regroup(f)
 	}
-	x.sumRacks()
+	if regroup || !f.Partial {
+		x.sumRacks()
+	}
 }
 
 // listed returns the node of an id that is listed at a place: lists come sorted.
@@ -175,14 +201,14 @@ func (x *nodeIndex) listed(place int, id model.NodeID) *Node {
 
 // regroup drops nodes that are no longer listed and rebuilds the order of nodes
 // and the membership of racks.
-func (x *nodeIndex) regroup(listed []model.Node) {
-	keep := make(map[model.NodeID]bool, len(listed))
-	for i := range listed {
-		keep[listed[i].ID] = true
+func (x *nodeIndex) regroup(f model.NodesFact) {
+	keep := make(map[model.NodeID]bool, len(f.Nodes))
+	for i := range f.Nodes {
+		keep[f.Nodes[i].ID] = true
 	}
 	x.sorted, x.asked = x.sorted[:0], nil
 	for id, n := range x.byID { // order-free: sorted below
-		if !keep[id] {
+		if !keep[id] && !f.Partial {
 			delete(x.byID, id)
 			continue
 		}
@@ -194,7 +220,7 @@ func (x *nodeIndex) regroup(listed []model.Node) {
 	}
 	for _, n := range x.sorted {
 		n.number = x.hosts.node(n.Host)
-		x.tree.Place(n.Host, n.Node.Rack)
+		x.place(n.Host, n.Node.Rack)
 		n.Rack = x.rack(n.Node.Rack)
 		n.Rack.Nodes = append(n.Rack.Nodes, n)
 	}
@@ -207,22 +233,30 @@ func (x *nodeIndex) regroup(listed []model.Node) {
 
 // sumRacks recomputes what depends on the nodes' load.
 func (x *nodeIndex) sumRacks() {
-	x.read.n++
 	x.capacity = Capacity{}
 	for _, r := range x.racks {
 		r.Total, r.Used = model.Resource{}, model.Resource{}
 		for _, n := range r.Nodes {
-			n.Free = model.Resource{}
-			if n.State.Usable() {
-				n.Free = n.Node.Free()
-				r.Total, r.Used = r.Total.Add(n.Total), r.Used.Add(n.Used)
-				x.capacity.Nodes++
-			}
+			x.sum(n, +1)
 		}
-		x.capacity.Total = x.capacity.Total.Add(r.Total)
-		if r.Runs() {
-			x.capacity.Racks ^= mixed(r.Index + 1)
-		}
+	}
+}
+
+// sum adds a node to what its rack and the cluster have, or takes it off, and
+// says what it has free.
+func (x *nodeIndex) sum(n *Node, sign int64) {
+	n.Free = model.Resource{}
+	if !n.State.Usable() {
+		return
+	}
+	n.Free = n.Node.Free()
+	r, ran := n.Rack, n.Rack.Runs()
+	total := n.Total.Times(sign)
+	r.Total, r.Used = r.Total.Add(total), r.Used.Add(n.Used.Times(sign))
+	x.capacity.Total = x.capacity.Total.Add(total)
+	x.capacity.Nodes += int(sign)
+	if r.Runs() != ran {
+		x.capacity.Racks ^= mixed(r.Index + 1)
 	}
 }
 
@@ -235,7 +269,7 @@ func (x *nodeIndex) applyDataNodes(f model.DataNodesFact) {
 		x.nameNode[d.Host] = d.Rack
 		x.rack(d.Rack)
 		if _, ok := x.tree.RackOf(d.Host); !ok {
-			x.tree.Place(d.Host, d.Rack)
+			x.place(d.Host, d.Rack)
 		}
 	}
 	x.compareRacks()

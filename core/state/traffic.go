@@ -29,6 +29,7 @@ const trafficKinds = 3
 // only ever grows: each reading of a job's counters adds what is new in it,
 // split over rack pairs by what is known at that moment.
 type traffic struct {
+	none   bool                      // nothing is added
 	pairs  [trafficKinds][][]float64 // [kind][source rack][destination rack]
 	regret map[string]float64        // by policy: shuffle bytes above what its plan would have sent
 }
@@ -57,6 +58,9 @@ const staleJob = model.Minute
 func (t *traffic) applyCounters(j *Job, f model.CountersFact, now model.Time, weights []float64) {
 	first := !j.told.counted
 	j.setCounters(f)
+	if t.none {
+		return
+	}
 	m := &j.moved
 	sinceMS := now.Sub(m.at)
 	if first {

@@ -12,10 +12,13 @@ type User struct {
 	ID     model.UserID
 	Weight float64
 	Usage  model.Resource // of live applications; more what the current what-if assumes
+	share  float64        // of the memory; of Usage
 	jobs   []*Job         // by arrival
 	light  []*Job
 	heavy  []*Job
-	used   ranking[*Job] // by usage; empty until somebody asks
+	used   ranking[*Job] // by usage, as of filled
+	filled uint64        // userIndex.changes when used was filled; 0 until somebody asks
+	index  *userIndex
 }
 
 // Jobs returns the user's live jobs by arrival.
@@ -25,8 +28,8 @@ func (u *User) Jobs() []*Job { return u.jobs }
 // then by arrival: FairSharePolicy's order inside a queue, where every job has
 // the weight 1 (algorithms.md 2.5.2).
 func (u *User) JobsByUsage() []*Job {
-	if len(u.used.list) == 0 {
-		u.used = ranking[*Job]{compare: compareUsage}
+	if u.filled != u.index.changes {
+		u.filled, u.used.compare = u.index.changes, compareUsage
 		u.used.fill(u.jobs)
 	}
 	return u.used.list
@@ -43,7 +46,13 @@ func (u *User) Light() []*Job { return u.light }
 func (u *User) Heavy() []*Job { return u.heavy }
 
 // Share returns usage over weight, the quantity fair order compares.
-func (u *User) Share() float64 { return float64(u.Usage.MemoryMiB) / u.Weight }
+func (u *User) Share() float64 { return u.share }
+
+// use adds to what the user has.
+func (u *User) use(more model.Resource) {
+	u.Usage = u.Usage.Add(more)
+	u.share = float64(u.Usage.MemoryMiB) / u.Weight
+}
 
 // Shares returns the user's parts of all memory and of all vcores over weight,
 // the larger first: the larger is the dominant share (Ghodsi et al., "Dominant
@@ -85,23 +94,30 @@ const (
 	userOrders = 3
 )
 
-// userIndex holds the users with live jobs.
+// userIndex holds the users with live jobs. Their orders, and those of each one's
+// jobs by usage, are made anew when somebody asks after a job came or went, and
+// are kept while jobs only have more or less.
 type userIndex struct {
-	byID   map[model.UserID]*User
-	total  model.Resource // of all running nodes: what shares are parts of
-	orders [userOrders]ranking[*User]
-	kept   [userOrders]bool // which orders are kept; one is from the first time it is asked for
+	byID    map[model.UserID]*User
+	total   model.Resource // of all running nodes: what shares are parts of
+	orders  [userOrders]ranking[*User]
+	kept    [userOrders]bool // which orders are kept; one is from the first time it is asked for
+	changes uint64           // jobs that came or went, or another total, so far and one
+	sorted  uint64           // changes when the orders were made
 }
 
 func newUserIndex() *userIndex {
-	x := &userIndex{byID: map[model.UserID]*User{}}
+	x := &userIndex{byID: map[model.UserID]*User{}, changes: 1}
 	for i, compare := range [userOrders]func(a, b *User) int{
-		ByMemory:        func(a, b *User) int { return cmp.Compare(a.Share(), b.Share()) },
+		ByMemory:        func(a, b *User) int { return cmp.Compare(a.share, b.share) },
 		ByDominantShare: func(a, b *User) int { return x.compareShares(a, b, false) },
 		ByShares:        func(a, b *User) int { return x.compareShares(a, b, true) },
 	} {
 		x.orders[i].compare = func(a, b *User) int {
-			return cmp.Or(compare(a, b), cmp.Compare(a.jobs[0].Submitted, b.jobs[0].Submitted), cmp.Compare(a.ID, b.ID))
+			if c := compare(a, b); c != 0 {
+				return c
+			}
+			return cmp.Or(cmp.Compare(a.jobs[0].Submitted, b.jobs[0].Submitted), cmp.Compare(a.ID, b.ID))
 		}
 	}
 	x.kept[ByMemory] = true
@@ -119,8 +135,8 @@ func (x *userIndex) compareShares(a, b *User, both bool) int {
 
 // in returns the users in an order, and keeps it from now on.
 func (x *userIndex) in(o UserOrder) []*User {
-	if !x.kept[o] {
-		x.kept[o] = true
+	if !x.kept[o] || x.sorted != x.changes {
+		x.kept[o], x.sorted = true, x.changes
 		x.sort()
 	}
 	return x.orders[o].list
@@ -130,39 +146,37 @@ func (x *userIndex) in(o UserOrder) []*User {
 func (x *userIndex) addJob(j *Job, weight float64) {
 	u := x.byID[j.User]
 	if u == nil {
-		u = &User{ID: j.User, Weight: 1}
+		u = &User{ID: j.User, Weight: 1, index: x}
 		if weight > 0 {
 			u.Weight = weight
 		}
 		x.byID[j.User] = u
 	}
+	x.changes++
 	j.Owner = u
 	u.jobs = insertJob(u.jobs, j)
 	u.classify(j)
-	u.Usage = u.Usage.Add(j.Allocated)
+	u.use(j.Allocated)
 }
 
 // removeJob takes a job from its user, and a user without jobs out.
 func (x *userIndex) removeJob(j *Job) {
+	x.changes++
 	u := j.Owner
-	u.Usage = u.Usage.Sub(j.Allocated)
+	u.use(model.Resource{}.Sub(j.Allocated))
 	u.jobs, u.light, u.heavy = removeJob(u.jobs, j), removeJob(u.light, j), removeJob(u.heavy, j)
 	if len(u.jobs) == 0 {
 		delete(x.byID, u.ID)
 	}
 }
 
-// sort puts users, and their jobs by usage, into order after jobs came, went or
-// changed what they have.
+// sort makes the orders that are kept.
 func (x *userIndex) sort() {
 	fair := &x.orders[ByMemory]
 	clear(fair.list)
 	fair.list = fair.list[:0]
 	for _, u := range x.byID { // order-free: sorted below
 		fair.list = append(fair.list, u)
-		if len(u.used.list) > 0 {
-			u.used.fill(u.jobs)
-		}
 	}
 	slices.SortFunc(fair.list, fair.compare)
 	for o := ByMemory + 1; o < userOrders; o++ {
@@ -176,22 +190,44 @@ func (x *userIndex) sort() {
 func (x *userIndex) resize(total model.Resource) {
 	if total != x.total {
 		x.total = total
-		x.sort()
+		x.changes++
 	}
 }
 
-// use supposes so many more tasks of a job's stage to run, and keeps every order.
-func (x *userIndex) use(j *Job, s *Stage, tasks int) {
+// seats are where a job and its user stand in the orders, -1 in those that are
+// not kept or are to be made anew.
+type seats struct {
+	user [userOrders]int
+	job  int
+}
+
+// places returns where a job and its user stand before what they have changes.
+func (x *userIndex) places(j *Job) seats {
 	u := j.Owner
-	var at [userOrders]int
+	at := seats{job: -1}
 	for o := range x.orders {
-		at[o] = x.orders[o].find(u)
+		if at.user[o] = -1; x.kept[o] && x.sorted == x.changes {
+			at.user[o] = x.orders[o].find(u)
+		}
 	}
-	job := u.used.find(j)
-	u.Usage = u.Usage.Add(s.Capability.Times(int64(tasks)))
+	if u.filled == x.changes {
+		at.job = u.used.find(j)
+	}
+	return at
+}
+
+// settle brings the orders up to date after what a job has changed.
+func (x *userIndex) settle(j *Job, from seats) {
+	for o := range x.orders {
+		x.orders[o].settle(from.user[o])
+	}
+	j.Owner.used.settle(from.job)
+}
+
+// use supposes so many more tasks of a job's stage to run.
+func (x *userIndex) use(j *Job, s *Stage, tasks int) {
+	at := x.places(j)
+	j.Owner.use(s.Capability.Times(int64(tasks)))
 	s.assumed += tasks
-	for o := range x.orders {
-		x.orders[o].settle(at[o])
-	}
-	u.used.settle(job)
+	x.settle(j, at)
 }

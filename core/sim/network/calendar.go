@@ -1,6 +1,10 @@
 package network
 
-import "heddle/core/model"
+import (
+	"math/bits"
+
+	"heddle/core/model"
+)
 
 // calendar holds a time for each of a fixed number of things and knows the
 // earliest. Setting one costs O(log n), setting all and then order O(n).
@@ -44,6 +48,21 @@ func (c *calendar) set(thing int, at model.Time) {
 			return // it neither was nor became the earliest here
 		}
 	}
+}
+
+// setAll gives things their times, so many of them another one than they had.
+func (c *calendar) setAll(things []int32, at []model.Time, moved int) {
+	one := bits.Len(uint(c.leaves)) //nolint:gosec // above 0
+	if moved*one < c.leaves {
+		for i, thing := range things {
+			c.set(int(thing), at[i])
+		}
+		return
+	}
+	for i, thing := range things {
+		c.at[thing] = at[i]
+	}
+	c.order()
 }
 
 // order puts everything right after times were written to at.

@@ -14,10 +14,11 @@ type fabric struct {
 	busy      []int32   // queues that have something to send, or had at the last solve
 	crossed   []Traffic // by rack, of queues that are not busy
 	links     links
-	fetches   []flow   // of shuffles: flow r of group g is at g*racks+r
-	transfers []flow   // by ID
-	calendar  calendar // of the first end in each queue that has ends to be known
-	ended     []Done   // transfers, and groups whose watched flow has ended; not reported
+	fetches   []flow       // of shuffles: flow r of group g is at g*racks+r
+	transfers []flow       // by ID
+	calendar  calendar     // of the first end in each queue that has ends to be known
+	ends      []model.Time // scratch of solve
+	ended     []Done       // transfers, and groups whose watched flow has ended; not reported
 	now       model.Time
 	solved    model.Time // the last solve, or so long ago that it does not matter
 	changed   bool       // rates are to be solved after the step
@@ -139,7 +140,7 @@ func (f *fabric) rest() {
 		}
 		f.cross(f.crossed, int(i))
 		q.entered, q.rate, q.busy = 0, 0, false
-		f.calendar.at[i] = never
+		f.calendar.set(int(i), never)
 	}
 	f.busy = kept
 }

@@ -21,6 +21,8 @@ type queue struct {
 	backlog  float64     // bytes not sent, at
 	entered  model.Bytes // since it was last taken off the busy ones, less what was taken back
 	up, down int32       // links
+	lead     float64 // weight of the flow that ends first, if known
+	known    bool    // that heap[0].due is that flow's own
 	kind     Kind
 	busy     bool  // on the list of such queues
 	timed    int32 // flows whose end is to be known when it comes
@@ -73,8 +75,8 @@ func (q *queue) serve(flows []flow, ms float64) (ended int32, rest float64) {
 		return none, 0
 	}
 	id := q.top(flows)
-	todo := flows[id].due - q.served
-	if todo*flows[id].weight >= moved {
+	todo := q.heap[0].due - q.served
+	if todo*q.lead >= moved {
 		need := todo * q.weight / pace // +Inf at pace 0
 		if need > ms+rounding {
 			q.served += pace * ms / q.weight
@@ -94,29 +96,32 @@ func (q *queue) ends(flows []flow) model.Time {
 	if len(q.heap) == 0 || q.timed == 0 {
 		return never
 	}
-	id := q.top(flows)
+	q.top(flows)
 	pace := q.pace()
-	left := (flows[id].due - q.served) * flows[id].weight
+	todo := q.heap[0].due - q.served
 	switch {
-	case left < moved:
+	case todo*q.lead < moved:
 		return q.at
 	case pace == 0:
 		return never
 	}
-	return after(q.at, (flows[id].due-q.served)*q.weight/pace)
+	return after(q.at, todo*q.weight/pace)
 }
 
-// top returns the flow that ends first. Bytes that are added to a flow make it
-// later without moving it in the heap; it moves once it is on top.
+// top returns the flow that ends first: heap[0], with its own due, and its weight
+// in lead. Bytes that are added to a flow make it later without moving it in the
+// heap; it moves once it is on top.
 func (q *queue) top(flows []flow) int32 {
-	for {
-		id := q.heap[0].id
-		if q.heap[0].due >= flows[id].due {
-			return id
+	for !q.known {
+		f := &flows[q.heap[0].id]
+		if q.heap[0].due >= f.due {
+			q.lead, q.known = f.weight, true
+			break
 		}
-		q.heap[0].due = flows[id].due
+		q.heap[0].due = f.due
 		q.sink(flows, 0)
 	}
+	return q.heap[0].id
 }
 
 // insert puts an idle flow of so many bytes in. The queue is served up to now.
@@ -137,6 +142,7 @@ func (q *queue) insert(flows []flow, id int32, bytes model.Bytes) {
 // more adds bytes to a flow that is in the queue.
 func (q *queue) more(f *flow, bytes model.Bytes) {
 	f.due += float64(bytes) / f.weight
+	q.known = q.known && f.slot > 0
 	q.backlog += float64(bytes)
 	q.entered += bytes
 }
@@ -146,6 +152,7 @@ func (q *queue) more(f *flow, bytes model.Bytes) {
 func (q *queue) less(flows []flow, id int32, bytes model.Bytes) {
 	f := &flows[id]
 	f.due = max(f.due-float64(bytes)/f.weight, q.served)
+	q.known = q.known && f.slot > 0
 	q.backlog -= float64(bytes)
 	q.entered -= bytes
 	if q.heap[f.slot].due > f.due {
@@ -160,6 +167,7 @@ func (q *queue) reweigh(flows []flow, id int32, weight float64) {
 	f.due = q.served + (f.due-q.served)*f.weight/weight
 	q.weight += weight - f.weight
 	f.weight = weight
+	q.known = q.known && f.slot > 0
 	if q.heap[f.slot].due > f.due {
 		q.heap[f.slot].due = f.due
 		q.rise(flows, int(f.slot))
@@ -180,6 +188,7 @@ func (q *queue) drop(flows []flow, id int32) float64 {
 		flows[q.heap[slot].id].slot = small(slot)
 	}
 	q.heap = q.heap[:last]
+	q.known = q.known && slot > 0
 	if slot != last {
 		q.rise(flows, slot)
 		q.sink(flows, int(flows[q.heap[slot].id].slot))
@@ -222,5 +231,6 @@ func (q *queue) sink(flows []flow, slot int) {
 
 func (q *queue) put(flows []flow, slot int, e entry) {
 	q.heap[slot] = e
+	q.known = q.known && slot > 0
 	flows[e.id].slot = small(slot)
 }

@@ -74,10 +74,16 @@ func newFilling(queues, links int) filling {
 func (f *fabric) solve() {
 	f.share()
 	f.quiet = false
+	f.ends = f.ends[:0]
+	moved := 0
 	for _, i := range f.busy {
-		f.calendar.at[i] = f.queues[i].ends(f.flowsOf(int(i)))
+		at := f.queues[i].ends(f.flowsOf(int(i)))
+		f.ends = append(f.ends, at)
+		if at != f.calendar.at[i] {
+			moved++
+		}
 	}
-	f.calendar.order()
+	f.calendar.setAll(f.busy, f.ends, moved)
 	f.solved, f.forced = f.now, false
 }
 
