@@ -52,7 +52,7 @@ func (c *calendar) set(thing int, at model.Time) {
 
 // setAll gives things their times, so many of them another one than they had.
 func (c *calendar) setAll(things []int32, at []model.Time, moved int) {
-	one := bits.Len(uint(c.leaves)) //nolint:gosec // above 0
+	one := bits.Len(uint(c.leaves))
 	if moved*one < c.leaves {
 		for i, thing := range things {
 			c.set(int(thing), at[i])

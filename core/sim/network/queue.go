@@ -21,8 +21,8 @@ type queue struct {
 	backlog  float64     // bytes not sent, at
 	entered  model.Bytes // since it was last taken off the busy ones, less what was taken back
 	up, down int32       // links
-	lead     float64 // weight of the flow that ends first, if known
-	known    bool    // that heap[0].due is that flow's own
+	lead     float64     // weight of the flow that ends first, if known
+	known    bool        // that heap[0].due is that flow's own
 	kind     Kind
 	busy     bool  // on the list of such queues
 	timed    int32 // flows whose end is to be known when it comes
