@@ -17,12 +17,13 @@ type Cluster struct {
 // RackGroup is racks that are alike. Rates are of one rack's uplink or one
 // node's interface, in each direction.
 type RackGroup struct {
-	Racks      int
-	Nodes      int // of each rack
-	Containers int // of each node
-	Uplink     Rate
-	NIC        Rate
-	Background Rate // what other traffic takes of the uplink
+	Racks                 int
+	Nodes                 int // of each rack
+	Containers            int // of each node; 0 where it has slots
+	MapSlots, ReduceSlots int // of each node, in place of containers
+	Uplink                Rate
+	NIC                   Rate
+	Background            Rate // what other traffic takes of the uplink
 }
 
 // Racks returns the number of racks.
@@ -85,6 +86,8 @@ type clusterFile struct {
 	Racks            int         `yaml:"racks"`
 	Nodes            int         `yaml:"nodes"`
 	Containers       int         `yaml:"containers"`
+	MapSlots         int         `yaml:"map_slots"` // with ReduceSlots in place of Containers
+	ReduceSlots      int         `yaml:"reduce_slots"`
 	Uplink           Rate        `yaml:"uplink"`
 	Oversubscription float64     `yaml:"oversubscription"` // in place of Uplink: a rack's interfaces over its uplink
 	NIC              Rate        `yaml:"nic"`
@@ -99,6 +102,8 @@ type rackGroup struct {
 	Racks            int     `yaml:"racks"`
 	Nodes            int     `yaml:"nodes"`
 	Containers       int     `yaml:"containers"`
+	MapSlots         int     `yaml:"map_slots"`
+	ReduceSlots      int     `yaml:"reduce_slots"`
 	Uplink           Rate    `yaml:"uplink"`
 	Oversubscription float64 `yaml:"oversubscription"`
 	NIC              Rate    `yaml:"nic"`

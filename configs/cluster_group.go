@@ -26,12 +26,16 @@ type wholeGroup struct {
 func (r *clusterReader) whole(prefix string, own rackGroup) *wholeGroup {
 	g := &wholeGroup{rackGroup: own, prefix: prefix, at: map[string]string{}}
 	has := func(path string) bool { _, ok := r.given[path]; return ok }
-	ownUplink := has(prefix+"uplink") || has(prefix+"oversubscription")
-	for _, f := range appendFields(nil, "", reflect.ValueOf(&g.rackGroup).Elem()) {
-		inherits := prefix == "" || f.path != "racks"
-		if f.path == "uplink" || f.path == "oversubscription" {
-			inherits = prefix == "" || !ownUplink // one takes the place of the other
+	instead := func(key string) bool { // whether the group has itself what stands in place of a key
+		for _, other := range inPlaceOf(key) {
+			if has(prefix + other) {
+				return true
+			}
 		}
+		return false
+	}
+	for _, f := range appendFields(nil, "", reflect.ValueOf(&g.rackGroup).Elem()) {
+		inherits := prefix == "" || f.path != "racks" && !instead(f.path)
 		switch {
 		case prefix != "" && has(prefix+f.path):
 			g.at[f.path] = prefix + f.path
@@ -46,17 +50,31 @@ func (r *clusterReader) whole(prefix string, own rackGroup) *wholeGroup {
 	return g
 }
 
+// inPlaceOf returns the keys that take a key's place.
+func inPlaceOf(key string) []string {
+	switch key {
+	case "uplink":
+		return []string{"oversubscription"}
+	case "oversubscription":
+		return []string{"uplink"}
+	case "containers":
+		return []string{"map_slots", "reduce_slots"}
+	case "map_slots", "reduce_slots":
+		return []string{"containers"}
+	}
+	return nil
+}
+
 // checked checks a group and works its uplink out.
 func (g *wholeGroup) checked(v *validator) RackGroup {
 	for _, n := range []struct {
 		key   string
 		value int
 		most  int
-	}{{"racks", g.Racks, maxRacks}, {"nodes", g.Nodes, maxNodes}, {"containers", g.Containers, maxContainers}} {
-		if g.needs(v, n.key, "want a whole number above 0") {
-			number(v, g.at[n.key], n.value, 1, n.most)
-		}
+	}{{"racks", g.Racks, maxRacks}, {"nodes", g.Nodes, maxNodes}} {
+		g.count(v, n.key, "", n.value, n.most)
 	}
+	g.places(v)
 	if g.needs(v, "nic", "want the rate of a node's interface, such as 250Mbps") {
 		within(v, g.at["nic"], g.NIC, mbps, 100_000*gbps)
 	}
@@ -64,7 +82,34 @@ func (g *wholeGroup) checked(v *validator) RackGroup {
 	if g.Background > 0 && rate > 0 && g.Background >= rate {
 		v.add(g.at["background"], fmt.Sprintf("%s: must be less than the uplink carries, which is %s", g.Background, rate))
 	}
-	return RackGroup{Racks: g.Racks, Nodes: g.Nodes, Containers: g.Containers, Uplink: rate, NIC: g.NIC, Background: g.Background}
+	return RackGroup{
+		Racks: g.Racks, Nodes: g.Nodes, Containers: g.Containers, MapSlots: g.MapSlots, ReduceSlots: g.ReduceSlots,
+		Uplink: rate, NIC: g.NIC, Background: g.Background,
+	}
+}
+
+// places checks a group's containers, or its slots.
+func (g *wholeGroup) places(v *validator) {
+	slots := g.at["map_slots"]
+	if slots == "" {
+		slots = g.at["reduce_slots"]
+	}
+	switch {
+	case slots != "" && g.at["containers"] != "":
+		v.add(slots, "given beside containers: give containers, or map_slots and reduce_slots")
+	case slots != "":
+		g.count(v, "map_slots", "", g.MapSlots, maxContainers)
+		g.count(v, "reduce_slots", "", g.ReduceSlots, maxContainers)
+	default:
+		g.count(v, "containers", ", or map_slots and reduce_slots", g.Containers, maxContainers)
+	}
+}
+
+// count checks a number that a group has to have.
+func (g *wholeGroup) count(v *validator, key, or string, value, most int) {
+	if g.needs(v, key, "want a whole number above 0"+or) {
+		number(v, g.at[key], value, 1, most)
+	}
 }
 
 // uplink returns the rate of a group's uplinks, given or from its oversubscription.
@@ -100,6 +145,11 @@ func (c *Cluster) validate(v *validator) {
 	}
 	if n := c.Racks(); n > maxRacks {
 		v.add("groups", fmt.Sprintf("%d racks: must be at most %d", n, maxRacks))
+	}
+	for i := range c.Groups {
+		if g := c.Groups[i]; (g.MapSlots > 0) != (c.Groups[0].MapSlots > 0) {
+			v.add(fmt.Sprintf("groups[%d]", i), "its nodes and those of the first group have not the same of containers and slots: give one of the two to all")
+		}
 	}
 	if n := c.Nodes(); n > maxAllNodes {
 		v.add("nodes", fmt.Sprintf("%d nodes in all racks: must be at most %d", n, maxAllNodes))

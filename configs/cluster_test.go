@@ -77,6 +77,36 @@ groups:
 	}
 }
 
+// Slots stand in place of containers, in a group too.
+func TestClusterSlots(t *testing.T) {
+	t.Parallel()
+	group := configs.RackGroup{Racks: 10, Nodes: 10, MapSlots: 4, ReduceSlots: 2, Uplink: 500 * mbps, NIC: 1000 * mbps}
+	got, err := configs.ParseCluster("racks=10,nodes=10,map_slots=4,reduce_slots=2,uplink=500Mbps,nic=1Gbps")
+	want := &configs.Cluster{Groups: []configs.RackGroup{group}, Block: 128 * mib, Replication: 3}
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+	got, err = configs.ReadCluster(write(t, `
+nodes: 10
+containers: 9
+nic: 1Gbps
+uplink: 500Mbps
+groups:
+  - {racks: 10, map_slots: 4, reduce_slots: 2}
+  - {map_slots: 8, reduce_slots: 1}
+`))
+	back, failed := configs.ReadCluster(write(t, "nodes: 10\nmap_slots: 4\nreduce_slots: 2\nnic: 1Gbps\nuplink: 500Mbps\ngroups: [{containers: 6}]\n"))
+	if failed != nil || back.Groups[0].Containers != 6 || back.Groups[0].MapSlots+back.Groups[0].ReduceSlots != 0 {
+		t.Errorf("containers of a group in place of slots: %+v, %v", back, failed)
+	}
+	other := group
+	other.Racks, other.MapSlots, other.ReduceSlots = 1, 8, 1
+	want.Groups = append(want.Groups, other)
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+}
+
 // clusterProblems returns what is wrong with a cluster, without the folder of its file.
 func clusterProblems(t *testing.T, c *configs.Cluster, err error, file string) []string {
 	t.Helper()
@@ -110,6 +140,9 @@ func TestClusterFileProblems(t *testing.T) {
 		{good + "racks: 1\nblock: 1KiB\nreplication: 0\n", []string{"heddle.yml:6: block: 1KiB: must be at least 1MiB", "heddle.yml:7: replication: 0: must be from 1 to 512"}},
 		{good + "racks: 1\noversubscription: &a 5\n", []string{"heddle.yml:6: oversubscription: anchors"}},
 		{good + "groups:\n- racks: 9000\n- racks: 9000\n", []string{"heddle.yml:5: groups: 18000 racks: must be at most 10000", "heddle.yml:1: nodes: 360000 nodes in all racks: must be at most 200000"}},
+		{good + "racks: 2\nmap_slots: 5\n", []string{"heddle.yml:6: map_slots: given beside containers: give containers, or map_slots and reduce_slots"}},
+		{good + "groups:\n- racks: 1\n- {map_slots: 5, reduce_slots: 0}\n", []string{"heddle.yml:7: groups[1].reduce_slots: 0: must be from 1 to 1000"}},
+		{good + "groups:\n- racks: 1\n- {map_slots: 5, reduce_slots: 2}\n", []string{"heddle.yml:7: groups[1]: its nodes and those of the first group have not the same of containers and slots"}},
 		{"racks: [\n", []string{"heddle.yml:1: "}},
 		{"- racks: 1\n", []string{"heddle.yml:1: want keys and values here, found a list"}},
 	} {
@@ -133,6 +166,9 @@ func TestClusterLineProblems(t *testing.T) {
 		{good + ",racks=4", []string{"flag --cluster: racks: given twice"}},
 		{good + ",rack=4", []string{"flag --cluster: rack: unknown key; did you mean racks?"}},
 		{good + ",groups=[{racks: 4}]", []string{"flag --cluster: groups: can only be given in a file"}},
+		{"racks=1,nodes=1,uplink=1Gbps,nic=250Mbps", []string{"containers: not given; want a whole number above 0, or map_slots and reduce_slots"}},
+		{"racks=1,nodes=1,map_slots=2,uplink=1Gbps,nic=250Mbps", []string{"reduce_slots: not given; want a whole number above 0"}},
+		{"racks=1,nodes=1,reduce_slots=2,containers=2,uplink=1Gbps,nic=250Mbps", []string{"reduce_slots: given beside containers"}},
 		{good + ",fast", []string{`flag --cluster: "fast": want key=value`}},
 		{"racks=x,nodes=-1,containers=6,uplink=1,nic=250Mbps", []string{`racks: "x": want a whole number`, `uplink: "1" has no unit`}},
 		{"racks=1,nodes=-1,containers=6,oversubscription=0,nic=250Mbps", []string{"nodes: -1: must be from 1", "oversubscription: 0: must be from 0.01"}},

@@ -32,9 +32,10 @@ service, driven by the same engine; cluster, HDFS and ApplicationMasters are sim
 .jsonl.zst), or synth:NAME[,key=value...].
 
 --cluster is a YAML file, or key=value pairs: racks, nodes (of a rack), containers (of a
-node), nic (of a node), uplink (of a rack) or oversubscription in its place, background
-(other traffic on an uplink), block, replication. Rates are of each direction, in decimal
-bits. In a file, groups of racks can differ.
+node) or in their place map_slots and reduce_slots, nic (of a node), uplink (of a rack) or
+oversubscription in its place, background (other traffic on an uplink), block,
+replication. Rates are of each direction, in decimal bits. In a file, groups of racks can
+differ.
 
 --policies names policies of 'heddle policies'. Parameters follow a name in braces, as
 JSON, or come by --param. A policy is the cluster's scheduler, as in its paper; with
@@ -156,9 +157,24 @@ func (q *simulateQuestion) plan() (*simulation, error) {
 	if s.relay, err = q.relay.open(s.policies); err != nil {
 		return nil, usageError{err}
 	}
-	s.cluster, err = openCluster(q.cluster)
+	if s.cluster, err = openCluster(q.cluster); err != nil {
+		return nil, err
+	}
 	s.cluster.CrossRackWrites = !q.noWrites
-	return s, err
+	return s, s.slots()
+}
+
+// slots reports what a cluster of map and reduce slots cannot have.
+func (s *simulation) slots() error {
+	switch {
+	case !s.cluster.Typed():
+		return nil
+	case s.relay != nil:
+		return usageError{errors.New("--relay: not with map_slots and reduce_slots: a relay stands before YARN's scheduler, and that has containers")}
+	case s.params.AMStart > 0:
+		return usageError{errors.New("--am-start: not with map_slots and reduce_slots: Hadoop 1, which has these, has no ApplicationMasters")}
+	}
+	return nil
 }
 
 // hadoop sets the rules of the simulated Hadoop.

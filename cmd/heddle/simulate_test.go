@@ -27,6 +27,7 @@ const (
 `
 	simCluster1 = "racks=1,nodes=4,containers=2,uplink=1Gbps,nic=1Gbps"
 	simCluster4 = "racks=4,nodes=3,containers=2,oversubscription=5,nic=1Gbps"
+	simSlots    = "racks=4,nodes=3,map_slots=4,reduce_slots=1,oversubscription=5,nic=1Gbps"
 	simSynth    = "synth:fb2010,jobs=60,scale=0.01,seed=3"
 )
 
@@ -90,6 +91,19 @@ func TestSimulateKeys(t *testing.T) {
 	var params map[string]any
 	if err := json.Unmarshal(run.Params, &params); err != nil || params["map_skips"] == nil || params["gamma_remote"] == nil {
 		t.Errorf("parameters %s: %v", run.Params, err)
+	}
+}
+
+// Typed slots are in the cluster of the result, and containers count them all.
+func TestSimulateSlots(t *testing.T) {
+	t.Parallel()
+	a := simulated(t, "--workload", simSynth, "--cluster", simSlots, "--policies", "fair")
+	want := []rackSummary{{Racks: 4, Nodes: 3, Containers: 5, MapSlots: 4, ReduceSlots: 1, Uplink: 75e6, NIC: 125e6}}
+	if diff := cmp.Diff(want, a.Cluster.Groups); diff != "" || a.Cluster.Containers != 60 {
+		t.Errorf("%d containers (-want +got):\n%s", a.Cluster.Containers, diff)
+	}
+	if got, want := a.Cluster.Groups[0].String(), "4 racks of 3 nodes of 4 map and 1 reduce slot, uplinks 75MB/s, interfaces 1Gbps"; got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 

@@ -40,7 +40,8 @@ func simCluster(c *configs.Cluster) sim.Cluster {
 	for _, g := range c.Groups {
 		for range g.Racks {
 			out.Racks = append(out.Racks, sim.Rack{
-				Nodes: g.Nodes, Containers: g.Containers, Uplink: both(g.Uplink), NIC: g.NIC.BytesPerSecond(), Background: both(g.Background),
+				Nodes: g.Nodes, Containers: g.Containers, Slots: model.Slots{Maps: g.MapSlots, Reduces: g.ReduceSlots},
+				Uplink: both(g.Uplink), NIC: g.NIC.BytesPerSecond(), Background: both(g.Background),
 			})
 		}
 	}
@@ -51,8 +52,8 @@ func simCluster(c *configs.Cluster) sim.Cluster {
 type clusterSummary struct {
 	Racks       int           `json:"racks"`
 	Nodes       int           `json:"nodes"`
-	Containers  int           `json:"containers"`
-	Groups      []rackSummary `json:"groups"` // neighbouring racks that are alike
+	Containers  int           `json:"containers"` // or slots, of both kinds
+	Groups      []rackSummary `json:"groups"`     // neighbouring racks that are alike
 	Block       model.Bytes   `json:"block_bytes"`
 	Replication int           `json:"replication"`
 	Writes      bool          `json:"cross_rack_writes"`
@@ -64,12 +65,14 @@ type clusterSummary struct {
 
 // rackSummary describes racks that are alike; rates are of each direction.
 type rackSummary struct {
-	Racks      int                  `json:"racks"`
-	Nodes      int                  `json:"nodes"`      // of each rack
-	Containers int                  `json:"containers"` // of each node
-	Uplink     model.BytesPerSecond `json:"uplink_bytes_per_s"`
-	NIC        model.BytesPerSecond `json:"nic_bytes_per_s"`
-	Background model.BytesPerSecond `json:"background_bytes_per_s"`
+	Racks       int                  `json:"racks"`
+	Nodes       int                  `json:"nodes"`      // of each rack
+	Containers  int                  `json:"containers"` // of each node, or slots of both kinds
+	MapSlots    int                  `json:"map_slots,omitempty"`
+	ReduceSlots int                  `json:"reduce_slots,omitempty"`
+	Uplink      model.BytesPerSecond `json:"uplink_bytes_per_s"`
+	NIC         model.BytesPerSecond `json:"nic_bytes_per_s"`
+	Background  model.BytesPerSecond `json:"background_bytes_per_s"`
 }
 
 func summarizeCluster(c *sim.Cluster, p *sim.Params) clusterSummary {
@@ -84,7 +87,8 @@ func summarizeCluster(c *sim.Cluster, p *sim.Params) clusterSummary {
 			continue
 		}
 		s.Groups = append(s.Groups, rackSummary{
-			Racks: 1, Nodes: r.Nodes, Containers: r.Containers, Uplink: r.Uplink.Out, NIC: r.NIC, Background: r.Background.Out,
+			Racks: 1, Nodes: r.Nodes, Containers: r.Containers + r.Slots.Maps + r.Slots.Reduces, MapSlots: r.Slots.Maps, ReduceSlots: r.Slots.Reduces,
+			Uplink: r.Uplink.Out, NIC: r.NIC, Background: r.Background.Out,
 		})
 	}
 	return s
@@ -111,8 +115,12 @@ func several(n int, thing string) string {
 
 // String prints a group for people.
 func (r *rackSummary) String() string {
+	places := several(r.Containers, "container")
+	if r.MapSlots > 0 {
+		places = fmt.Sprintf("%d map and %s", r.MapSlots, several(r.ReduceSlots, "reduce slot"))
+	}
 	text := fmt.Sprintf("%s of %s of %s, uplinks %s, interfaces %s",
-		several(r.Racks, "rack"), several(r.Nodes, "node"), several(r.Containers, "container"), configs.Rate(r.Uplink), configs.Rate(r.NIC))
+		several(r.Racks, "rack"), several(r.Nodes, "node"), places, configs.Rate(r.Uplink), configs.Rate(r.NIC))
 	if r.Background > 0 {
 		text += fmt.Sprintf(", %s of other traffic", configs.Rate(r.Background))
 	}

@@ -38,6 +38,8 @@ func TestSimulateRelayRefuses(t *testing.T) {
 	}{
 		{[]string{"--relay", "yarn"}, `--relay: policy "yarn": unknown`},
 		{[]string{"--relay", "capacity", "--relay-pin", "0s"}, "must be above 0"},
+		{[]string{"--relay", "capacity", "--cluster", simSlots}, "--relay: not with map_slots and reduce_slots"},
+		{[]string{"--am-start", "1s", "--cluster", simSlots}, "--am-start: not with map_slots and reduce_slots"},
 	} {
 		args := append([]string{"simulate", "--workload", simSynth, "--cluster", simCluster4, "--policies", "nas"}, tc.flags...)
 		if code, _, errs := heddle(t, args...); code != exitUsage || !strings.Contains(errs, tc.says) {

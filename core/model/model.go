@@ -96,6 +96,30 @@ func (r Resource) Fits(free Resource, vcores bool) bool {
 // IsZero reports whether both components are zero.
 func (r Resource) IsZero() bool { return r == Resource{} }
 
+// Slots are places for tasks by kind, as Hadoop 1 has them: a map takes a map
+// slot, any other task a reduce slot. Both are 0 where places are containers,
+// which any task takes.
+type Slots struct {
+	Maps    int // mapred.tasktracker.map.tasks.maximum
+	Reduces int // mapred.tasktracker.reduce.tasks.maximum
+}
+
+// Typed reports whether there are any.
+func (s Slots) Typed() bool { return s != Slots{} }
+
+// Add returns s plus n times o.
+func (s Slots) Add(o Slots, n int) Slots {
+	return Slots{Maps: s.Maps + o.Maps*n, Reduces: s.Reduces + o.Reduces*n}
+}
+
+// Of returns how many of them the tasks of a stage may take.
+func (s Slots) Of(kind Stage) int {
+	if kind == StageMap {
+		return s.Maps
+	}
+	return s.Reduces
+}
+
 // Locality is the level at which an ask was or would be met (YARN's NodeType).
 type Locality uint8
 

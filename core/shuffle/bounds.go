@@ -14,6 +14,7 @@ type Demand struct {
 	Waits     bool        // for other jobs: its response counts from when they are done
 	CrossRack model.Bytes // the fewest bytes it sends across racks: LowerBound (algorithms.md 4.3)
 	Work      float64     // seconds of containers, all its tasks together
+	Maps      float64     // of these, its maps
 	Path      float64     // seconds of its longest chain of tasks; for MapReduce the longest map and the longest reduce
 }
 
@@ -21,6 +22,7 @@ type Demand struct {
 type Supply struct {
 	Uplinks    []model.BytesPerSecond // out of each rack, a_r; 0 is not known, and then the network bounds nothing
 	Containers int                    // how many tasks can run at once; 0 is not known, and then they bound nothing
+	Slots      model.Slots            // of them, by what may run there; 0 where anything may
 }
 
 // uplinks returns the capacity of all uplinks together, 0 where one is not
@@ -41,6 +43,18 @@ func (s Supply) onNetwork(d *Demand) float64 { return over(float64(d.CrossRack),
 
 // onContainers returns the seconds a job keeps all containers busy.
 func (s Supply) onContainers(d *Demand) float64 { return over(d.Work, float64(s.Containers)) }
+
+// onPlaces returns what a job keeps busy for how long: all containers, and where
+// slots are typed those of each kind.
+func (s Supply) onPlaces() []func(*Demand) float64 {
+	all := []func(*Demand) float64{s.onContainers}
+	if s.Slots.Typed() {
+		all = append(all,
+			func(d *Demand) float64 { return over(d.Maps, float64(s.Slots.Maps)) },
+			func(d *Demand) float64 { return over(d.Work-d.Maps, float64(s.Slots.Reduces)) })
+	}
+	return all
+}
 
 // over returns the seconds some work takes, 0 where the capacity is not known.
 func over(work, capacity float64) float64 {
@@ -71,10 +85,13 @@ func NetworkMakespan(jobs []Demand, s Supply, links []LinkLoad) float64 {
 
 // ComputeMakespan returns how many seconds pass at least from the first arrival
 // to the end of all jobs because of the containers: what one server as fast as
-// all of them takes, or the chain of tasks that ends last (B2 of algorithms.md
-// 4.5).
+// all of them takes, or as all slots of a kind, or the chain of tasks that ends
+// last (B2 of algorithms.md 4.5).
 func ComputeMakespan(jobs []Demand, s Supply) float64 {
-	least := makespan(jobs, s.onContainers)
+	least := 0.0
+	for _, on := range s.onPlaces() {
+		least = max(least, makespan(jobs, on))
+	}
 	if len(jobs) == 0 {
 		return least
 	}
@@ -103,14 +120,19 @@ func makespan(jobs []Demand, size func(*Demand) float64) float64 {
 // MeanQueue returns the mean seconds from arrival to end that no schedule gets
 // below because jobs wait for each other: the integral of the longer of two
 // queues under SRPT, for the uplinks and for the containers, over the number of
-// jobs (B3 of algorithms.md 4.5; NUM §5.1.2 without the placement). 0 without
-// jobs.
+// jobs (B3 of algorithms.md 4.5; NUM §5.1.2 without the placement). Where slots
+// are typed it is the best of what containers and slots of each kind say. 0
+// without jobs.
 func MeanQueue(jobs []Demand, s Supply) float64 {
+	best := 0.0
 	arrivals := make([]tandem.Arrival, len(jobs))
-	for i := range jobs {
-		arrivals[i] = tandem.Arrival{At: jobs[i].Arrival, Map: s.onContainers(&jobs[i]), Shuffle: s.onNetwork(&jobs[i])}
+	for _, on := range s.onPlaces() {
+		for i := range jobs {
+			arrivals[i] = tandem.Arrival{At: jobs[i].Arrival, Map: on(&jobs[i]), Shuffle: s.onNetwork(&jobs[i])}
+		}
+		best = max(best, tandem.LowerBound(arrivals))
 	}
-	return tandem.LowerBound(arrivals) / float64(max(len(jobs), 1))
+	return best / float64(max(len(jobs), 1))
 }
 
 // MeanFloor returns the mean seconds the jobs would take at least each with the

@@ -21,6 +21,10 @@ func TestBoundsByHand(t *testing.T) {
 		{Arrival: 2, CrossRack: 8, Work: 6, Path: 4},
 		{Arrival: 3, CrossRack: 16, Work: 2, Path: 2},
 	}
+	// One map slot and four others: the first takes these 3 s and maps for 2 s, the second maps for 10 s. As
+	// containers they would be busy for 4.8 s.
+	slots := shuffle.Supply{Containers: 5, Slots: model.Slots{Maps: 1, Reduces: 4}}
+	typed := []shuffle.Demand{{Work: 14, Maps: 2}, {Work: 10, Maps: 10}}
 	for _, tc := range []struct {
 		name      string
 		got, want float64
@@ -37,6 +41,9 @@ func TestBoundsByHand(t *testing.T) {
 		{"B3 and B4", shuffle.MeanResponse(jobs, s), (5 + 4 + 4) / 3.},
 		{"no jobs", shuffle.NetworkMakespan(nil, s, nil) + shuffle.ComputeMakespan(nil, s) + shuffle.MeanResponse(nil, s), 0},
 		{"an uplink that is not known", shuffle.NetworkMakespan(jobs, shuffle.Supply{Uplinks: []model.BytesPerSecond{3, 0}}, nil), 10},
+		{"B2: the map slot", shuffle.ComputeMakespan(typed, slots), 12},
+		{"B2: the other slots", shuffle.ComputeMakespan(typed[:1], slots), 3},
+		{"B3: the map slot", shuffle.MeanQueue(typed, slots), (2 + 12) / 2.},
 		{"nothing is known: the paths", shuffle.MeanResponse(jobs, shuffle.Supply{}), (5 + 4 + 2) / 3.},
 	} {
 		if math.Abs(tc.got-tc.want) > 1e-9 {

@@ -174,6 +174,9 @@ func demandOf(s *world, j *job) shuffle.Demand {
 			took := t.cost(task).Seconds()
 			shortest, longest = min(shortest, took), max(longest, took)
 			d.Work += took
+			if t.kind == model.StageMap {
+				d.Maps += took
+			}
 		}
 		paths[i] = longest
 		for _, e := range t.of.Edges {
@@ -271,7 +274,7 @@ func (b *book) inspect(s *world) {
 	for i := range s.layout.nodes {
 		n := &s.layout.nodes[i]
 		b.tally.inspections++
-		if float64(n.outputs) > each*float64(n.total) {
+		if float64(n.outputs) > each*float64(n.total[0]) {
 			b.tally.overTraffic++
 		}
 	}

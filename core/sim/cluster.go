@@ -13,7 +13,7 @@ import (
 // lays files out on them.
 type Cluster struct {
 	Racks       []Rack
-	Container   model.Resource // of one container; a node has Rack.Containers of them
+	Container   model.Resource // of one container or slot
 	Block       model.Bytes    // dfs.blocksize
 	Replication int            // dfs.replication
 	// CrossRackWrites says whether the copies of what jobs write take their way over the uplinks (algorithms.md 0.6).
@@ -23,7 +23,8 @@ type Cluster struct {
 // Rack is one rack.
 type Rack struct {
 	Nodes      int
-	Containers int // of each node
+	Containers int         // of each node; a task takes any of them
+	Slots      model.Slots // of each node, in place of containers; on all racks or on none
 	Uplink     topology.Link
 	NIC        model.BytesPerSecond // of each node, in each direction
 	Background topology.Link        // of other traffic on the uplink
@@ -49,8 +50,8 @@ func (c *Cluster) Validate() error {
 		errs = append(errs, errors.New("cluster: no racks; give at least one"))
 	}
 	for i, r := range c.Racks {
-		if r.Nodes <= 0 || r.Containers <= 0 {
-			errs = append(errs, fmt.Errorf("cluster: rack %d: %d nodes of %d containers: give at least one of each", i+1, r.Nodes, r.Containers))
+		if err := c.validatePlaces(i); err != nil {
+			errs = append(errs, err)
 		}
 		if !(r.Uplink.Out > 0) || !(r.Uplink.In > 0) || !(r.NIC > 0) {
 			errs = append(errs, fmt.Errorf("cluster: rack %d: uplink %g and %g, interfaces %g bytes/s: give rates above 0", i+1, r.Uplink.Out, r.Uplink.In, r.NIC))
@@ -69,12 +70,17 @@ func (c *Cluster) Validate() error {
 }
 
 // Containers returns how many tasks can run at once.
-func (c *Cluster) Containers() int {
-	n := 0
+func (c *Cluster) Containers() int { return c.places().sum() }
+
+// places returns how many can, by kind.
+func (c *Cluster) places() pools {
+	var sum pools
 	for i := range c.Racks {
-		n += c.Racks[i].Nodes * c.Racks[i].Containers
+		for pool, n := range c.Racks[i].places() {
+			sum[pool] += n * c.Racks[i].Nodes
+		}
 	}
-	return n
+	return sum
 }
 
 // uplinks returns the capacity of each rack's uplink, out of the rack, that
@@ -94,8 +100,8 @@ type node struct {
 	id      model.NodeID
 	host    string
 	rack    int
-	total   int // containers
-	used    int
+	total   pools // containers or slots
+	used    pools
 	outputs model.Bytes // of the maps that run on it, as they will be
 	moved   bool        // it is fuller or emptier than it was told
 }
@@ -106,10 +112,11 @@ type layout struct {
 	byID   map[model.NodeID]int
 	ofRack [][]int // nodes by rack
 	ids    []model.RackID
+	kinds  []model.Stage // see Cluster
 }
 
 func newLayout(c *Cluster) layout {
-	l := layout{byID: map[model.NodeID]int{}}
+	l := layout{byID: map[model.NodeID]int{}, kinds: c.kinds()}
 	for r := range c.Racks {
 		l.ids = append(l.ids, rackID(r))
 		var of []int
@@ -118,7 +125,7 @@ func newLayout(c *Cluster) layout {
 			id := model.NodeID(host + ":8041")
 			of = append(of, len(l.nodes))
 			l.byID[id] = len(l.nodes)
-			l.nodes = append(l.nodes, node{id: id, host: host, rack: r, total: c.Racks[r].Containers})
+			l.nodes = append(l.nodes, node{id: id, host: host, rack: r, total: c.Racks[r].places()})
 		}
 		l.ofRack = append(l.ofRack, of)
 	}

@@ -374,34 +374,42 @@ func (j *job) count(kind model.Stage) tasks {
 // headroom returns how many containers more the ApplicationMaster is told it may
 // have: those that are free of all, as far as its user's fair share goes
 // (FSAppAttempt.getHeadroom with a queue for each user; hadoop.md 5.3).
-func (b *book) headroom(j *job, free, all int) int {
-	return max(min(free, all/max(b.withJobs, 1)-b.users[j.of.User].running), 0)
+func (s *world) headroom(j *job) int {
+	b := &s.book
+	return max(min(s.jobs.free.sum(), s.cluster.Containers()/max(b.withJobs, 1)-b.users[j.of.User].running), 0)
 }
 
 // wanted returns how many tasks of a stage that reads stages the
-// ApplicationMaster asks for by now, those that run or are done included, with
-// so much headroom.
-func (j *job) wanted(t *stage, p *Params, headroom int) int {
+// ApplicationMaster asks for by now, those that run or are done included.
+func (s *world) wanted(j *job, t *stage) int {
+	p := &s.params
 	switch {
+	case !j.graph() && !j.begun(p):
+		return 0
+	case !j.graph() && s.layout.typed():
+		return t.total // they keep no map from starting: JobInProgress.scheduleReduces
 	case !j.graph():
-		return j.ramp(p, headroom)
+		return j.ramp(p, s.headroom(j))
 	case j.yielding && !t.ready():
 		return t.running + t.completed
 	}
 	return max(t.asked, t.due(p))
 }
 
-// ramp is what MapReduce asks for.
+// begun reports whether reduces of a MapReduce job may be asked for: none is before
+// slowstart of the maps are complete.
+func (j *job) begun(p *Params) bool {
+	m, r := &j.stages[0], &j.stages[1]
+	return r.asked > 0 || m.completed >= int(math.Ceil(p.Slowstart*float64(m.total)-1e-9))
+}
+
+// ramp is what MapReduce asks for from then on.
 //
-// RMContainerAllocator.scheduleReduces (algorithms.md 1.5): none before
-// slowstart of the maps are complete; all once no map is unassigned; in between
-// as many as the smaller of the completed share and the ramp-up limit of what
-// the job may have, and what its maps leave of that.
+// RMContainerAllocator.scheduleReduces (algorithms.md 1.5): all once no map is
+// unassigned; before that as many as the smaller of the completed share and the
+// ramp-up limit of what the job may have, and what its maps leave of that.
 func (j *job) ramp(p *Params, headroom int) int {
 	m, r := &j.stages[0], &j.stages[1]
-	if r.asked == 0 && m.completed < int(math.Ceil(p.Slowstart*float64(m.total)-1e-9)) {
-		return 0
-	}
 	if m.pending() == 0 {
 		return r.total
 	}

@@ -17,7 +17,7 @@ type jobTable struct {
 	masters  int    // ApplicationMasters that have theirs
 	live     []*job // by arrival
 	byID     map[model.AppID]*job
-	free     int // containers
+	free     pools // containers or slots
 	finished int
 	failed   error
 }

@@ -222,7 +222,7 @@ func (b *book) jain() float64 {
 
 // bound fills in the lower bounds and how far the run is above them.
 func (s *world) bound(r *Run) {
-	supply := shuffle.Supply{Uplinks: s.cluster.uplinks(), Containers: s.cluster.Containers()}
+	supply := shuffle.Supply{Uplinks: s.cluster.uplinks(), Containers: s.cluster.Containers(), Slots: s.cluster.Slots()}
 	d := s.book.demands
 	for i := range d {
 		r.Bounds.CrossRack += d[i].CrossRack

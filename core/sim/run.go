@@ -72,7 +72,7 @@ func (s *world) admit(j *job) {
 	s.jobs.live = append(s.jobs.live, j)
 	s.jobs.byID[j.id] = j
 	for i := range j.stages {
-		s.desk.demand += j.stages[i].pending()
+		s.desk.demand[s.layout.pool(j.stages[i].kind)] += j.stages[i].pending()
 	}
 	s.desk.mark(j)
 }
@@ -83,32 +83,33 @@ func (s *world) admit(j *job) {
 func (s *world) startMasters(round func(k int) int32) {
 	t := &s.jobs
 	most := max(int(s.params.AMShare*float64(s.cluster.Containers())), 1)
-	for k := 0; k < len(s.layout.nodes) && len(t.waiting) > 0 && t.masters < most && t.free > 0; k++ {
+	for k := 0; k < len(s.layout.nodes) && len(t.waiting) > 0 && t.masters < most && t.free.sum() > 0; k++ {
 		i := round(k)
 		n := &s.layout.nodes[i]
-		if n.used >= n.total {
+		if n.used.sum() >= n.total.sum() {
 			continue
 		}
 		j := t.waiting[0]
 		t.waiting = t.waiting[1:]
 		t.masters++
-		s.occupy(n, j)
+		s.occupy(n, j, 0)
 		j.am = i
 		s.events.push(s.now.Add(s.params.AMStart), s.running.add(attempt{job: j, am: true, node: i, launched: s.now}))
 	}
 }
 
-// occupy gives a job a container of a node, vacate takes one back.
-func (s *world) occupy(n *node, j *job) {
-	n.used++
-	s.jobs.free--
+// occupy gives a job a container of a node, or a slot of a kind, vacate takes one
+// back.
+func (s *world) occupy(n *node, j *job, pool int) {
+	n.used[pool]++
+	s.jobs.free[pool]--
 	s.desk.move(n)
 	s.book.users[j.of.User].running++
 }
 
-func (s *world) vacate(n *node, j *job, took model.Duration) {
-	n.used--
-	s.jobs.free++
+func (s *world) vacate(n *node, j *job, pool int, took model.Duration) {
+	n.used[pool]--
+	s.jobs.free[pool]++
 	s.desk.move(n)
 	s.book.ended(j, took)
 }
@@ -143,14 +144,15 @@ func (t *stage) layOut(s *world, h *hdfs) {
 func (s *world) launch(p *model.Placement, node int) {
 	j := s.jobs.byID[p.App]
 	i := slices.IndexFunc(j.stages, func(t stage) bool { return t.kind == p.Stage && t.pending() > 0 })
-	if i < 0 {
-		s.jobs.failed = fmt.Errorf("%s: a %s was placed and none is pending", j.id, p.Stage)
+	n, pool := &s.layout.nodes[node], s.layout.pool(p.Stage)
+	if i < 0 || n.used[pool] >= n.total[pool] {
+		s.jobs.failed = fmt.Errorf("%s: a %s was placed, and none is pending or %s has no place for it", j.id, p.Stage, n.host)
 		return
 	}
-	t, n := &j.stages[i], &s.layout.nodes[node]
+	t := &j.stages[i]
 	task, level := t.pick(node, n.rack)
-	s.occupy(n, j)
-	s.desk.demand--
+	s.occupy(n, j, pool)
+	s.desk.demand[pool]--
 	s.book.placements++
 	s.desk.mark(j)
 	t.state[task] = running
@@ -291,7 +293,7 @@ func (s *world) end(a int32, at model.Time) {
 	}
 	s.running.remove(a)
 	s.book.stirred = at
-	s.vacate(n, j, at.Sub(by.launched))
+	s.vacate(n, j, s.layout.pool(t.kind), at.Sub(by.launched))
 	s.desk.mark(j)
 	s.done(t, &by, n, at)
 	if t.complete() {
@@ -337,13 +339,14 @@ func (s *world) done(t *stage, by *attempt, n *node, at model.Time) {
 // yarn.app.mapreduce.am.job.reduce.preemption.limit; Tez kills tasks of lower
 // priority likewise). They begin anew once one of the others has started.
 func (s *world) yield() {
-	free := s.jobs.free
+	pool := s.layout.pool(model.StageReduce)
+	free := s.jobs.free[pool]
 	for _, j := range s.jobs.live {
 		if free > 0 {
 			j.starved = s.now
 			continue
 		}
-		pending, held := j.blocked()
+		pending, held := j.blocked(&s.layout)
 		if pending == 0 || held == 0 {
 			j.starved = s.now
 			continue
@@ -358,14 +361,15 @@ func (s *world) yield() {
 }
 
 // blocked returns how many tasks of a job are pending that have all they read, and
-// how many run that wait for others. Both are 0 where anything else runs: then
-// the job goes on by itself.
-func (j *job) blocked() (pending, held int) {
+// how many run that wait for others and have a place that one of these could
+// take. Both are 0 where anything else runs: then the job goes on by itself.
+func (j *job) blocked(l *layout) (pending, held int) {
 	for i := range j.stages {
 		t := &j.stages[i]
 		switch ready := t.ready(); {
 		case ready && t.running > 0:
 			return 0, 0
+		case ready && l.pool(t.kind) != l.pool(model.StageReduce): // what waits for others has no map slot
 		case ready:
 			pending += t.pending()
 		default:
@@ -401,7 +405,7 @@ func (s *world) kill(t *stage, a int32) {
 	n, task := &s.layout.nodes[by.node], int(by.task)
 	t.stopFetching(s, a)
 	s.running.remove(a)
-	s.vacate(n, by.job, s.now.Sub(by.launched))
+	s.vacate(n, by.job, s.layout.pool(t.kind), s.now.Sub(by.launched))
 	s.book.tally.preempted++
 	t.state[task] = waiting
 	t.next = min(t.next, task)
@@ -419,7 +423,7 @@ func (s *world) finish(j *job, at model.Time) {
 	t.finished++
 	if j.am != end {
 		t.masters--
-		s.vacate(&s.layout.nodes[j.am], j, at.Sub(j.submit))
+		s.vacate(&s.layout.nodes[j.am], j, 0, at.Sub(j.submit))
 	}
 	for i := range j.stages {
 		for _, e := range j.stages[i].inputs {

@@ -63,7 +63,7 @@ type world struct {
 
 // New prepares a run of a workload on a cluster under a policy of a name.
 func New(p Params, c Cluster, w *workload.Workload, name string, pol policy.Policy) (*Sim, error) {
-	if err := errors.Join(p.Validate(), c.Validate()); err != nil {
+	if err := errors.Join(p.Validate(), c.Validate(), p.fits(&c)); err != nil {
 		return nil, err
 	}
 	if err := errors.Join(simulable(w), there(w, &c)); err != nil {
@@ -73,11 +73,12 @@ func New(p Params, c Cluster, w *workload.Workload, name string, pol policy.Poli
 	if err != nil {
 		return nil, err
 	}
+	l := newLayout(&c)
 	s := &Sim{
-		world: world{params: p, cluster: &c, work: w, layout: newLayout(&c), net: net, jobs: newJobTable(w), book: newBook(&c, w)},
-		state: state.New(stateConfig(&c)),
+		world: world{params: p, cluster: &c, work: w, layout: l, net: net, jobs: newJobTable(w), book: newBook(&c, w)},
+		state: state.New(stateConfig(&c, &l)),
 	}
-	s.jobs.free = c.Containers()
+	s.jobs.free = c.places()
 	s.hdfs = hdfs{layout: &s.layout, replication: c.Replication, seed: p.Seed}
 	s.copies = rand.New(rand.NewPCG(p.Seed, 1))
 	s.engine = engine.New(engine.Options{Name: name, Seed: p.Seed}, pol, s.state)
@@ -121,7 +122,7 @@ func there(w *workload.Workload, c *Cluster) error {
 	return nil
 }
 
-func stateConfig(c *Cluster) state.Config {
+func stateConfig(c *Cluster, l *layout) state.Config {
 	cfg := state.DefaultConfig()
 	links := map[model.RackID]topology.Link{}
 	for i, r := range c.Racks {
@@ -129,7 +130,7 @@ func stateConfig(c *Cluster) state.Config {
 	}
 	cfg.Uplinks = topology.Uplinks{Racks: links}
 	cfg.UplinkMethod = state.MethodPrometheus
-	cfg.TaskDefault = c.Container
+	cfg.TaskDefault, cfg.Slots = c.Container, l.slotsOf(c)
 	cfg.FinishedJobs, cfg.Decisions = 16, 16
 	cfg.MaxTasks = 1 << 20
 	cfg.NoTraffic = true
@@ -192,11 +193,11 @@ func (s *Sim) advance() bool {
 func (s *Sim) nextBeat() (model.Time, bool) {
 	beat := model.Time(s.params.Heartbeat)
 	soon := s.now + beat - s.now%beat
-	if (s.desk.demand > 0 || len(s.jobs.waiting) > 0) && s.jobs.free > 0 {
+	if s.startable() || len(s.jobs.waiting) > 0 && s.jobs.free.sum() > 0 {
 		return soon, true
 	}
 	at, ok := s.events.next()
-	if s.desk.demand > 0 && !ok { // reduces hold every container, until they yield
+	if s.desk.demand.sum() > 0 && !ok { // reduces hold every container, until they yield
 		return soon, true
 	}
 	if _, moving := s.net.Next(); moving { // its load is sampled every heartbeat
@@ -238,26 +239,29 @@ func (s *Sim) offer() {
 	first := s.beats.IntN(len(s.order))
 	round := func(k int) int32 { return s.order[(first+k)%len(s.order)] }
 	s.startMasters(round)
-	if s.desk.demand <= 0 || s.jobs.free <= 0 {
+	if !s.startable() {
 		return
 	}
 	for k := range s.order {
 		i := round(k)
-		if n := &s.layout.nodes[i]; n.used < n.total {
-			s.heartbeat(int(i), n)
+		n := &s.layout.nodes[i]
+		for pool, kind := range s.layout.kinds {
+			if n.used[pool] < n.total[pool] && s.desk.demand[pool] > 0 {
+				s.heartbeat(int(i), n, pool, kind)
+			}
 		}
-		if s.desk.demand <= 0 || s.jobs.free <= 0 || s.jobs.failed != nil {
+		if !s.startable() || s.jobs.failed != nil {
 			break
 		}
 	}
 }
 
-// heartbeat offers one node until it is full or nothing is placed on it; once,
-// unless Params.Multiple.
-func (s *Sim) heartbeat(i int, n *node) {
-	for n.used < n.total {
+// heartbeat offers a node's places of one kind until they are full or nothing is
+// placed there; once, unless Params.Multiple.
+func (s *Sim) heartbeat(i int, n *node, pool int, kind model.Stage) {
+	for n.used[pool] < n.total[pool] {
 		began := s.params.clock()
-		placed, err := s.engine.Offer(policy.Offer{Node: s.state.View().Node(n.id)})
+		placed, err := s.engine.Offer(policy.Offer{Node: s.state.View().Node(n.id), Kinds: kind})
 		s.book.engine += s.params.clock() - began
 		if err != nil {
 			s.jobs.failed = err

@@ -9,7 +9,7 @@ import (
 
 // desk is what there is to tell the scheduler at the next heartbeat.
 type desk struct {
-	demand int     // tasks asked for and not launched
+	demand pools   // tasks asked for and not launched
 	moved  []*node // that are fuller or emptier than they were told
 	ended  []*job  // that are over
 	dirty  []*job
@@ -112,8 +112,8 @@ func (s *Sim) tellNodes() {
 	for _, n := range d.moved {
 		n.moved = false
 		room.nodes = append(room.nodes, model.Node{
-			ID: n.id, Host: n.host, Rack: s.layout.ids[n.rack], State: model.NodeRunning, Total: s.cluster.Container.Times(int64(n.total)),
-			Used: s.cluster.Container.Times(int64(n.used)), Containers: n.used,
+			ID: n.id, Host: n.host, Rack: s.layout.ids[n.rack], State: model.NodeRunning, Total: s.cluster.Container.Times(int64(n.total.sum())),
+			Used: s.cluster.Container.Times(int64(n.used.sum())), Containers: n.used.sum(),
 		})
 	}
 	d.moved = d.moved[:0]
@@ -159,8 +159,8 @@ func (s *Sim) tellJob(j *job) {
 	}
 	for i := range j.stages {
 		if t := &j.stages[i]; t.kind != model.StageMap {
-			asked := j.wanted(t, &s.params, s.book.headroom(j, s.jobs.free, s.cluster.Containers()))
-			s.desk.demand += asked - t.asked
+			asked := s.wanted(j, t)
+			s.desk.demand[s.layout.pool(t.kind)] += asked - t.asked
 			t.asked = asked
 		}
 	}

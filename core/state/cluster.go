@@ -27,6 +27,9 @@ type Config struct {
 	CountVCores  bool           // CapacityScheduler fits tasks by vcores too (DominantResourceCalculator)
 	Weights      map[model.UserID]float64
 	TaskDefault  model.Resource // size of a task until an ask shows it
+	// Slots are the typed slots of nodes, where a cluster has them in place of containers (Hadoop 1). Each counts as a
+	// task's size of the node's memory.
+	Slots map[model.NodeID]model.Slots
 	// Table is the site's own table of racks by host name; hosts whose rack
 	// differs from it are reported, and take its rack with TableOverrides.
 	Table          map[string]model.RackID

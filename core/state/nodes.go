@@ -15,6 +15,7 @@ type Rack struct {
 	Index       int            // number in the topology tree
 	Nodes       []*Node        // by id
 	Total, Used model.Resource // over running nodes
+	Slots       model.Slots    // the same; see Config
 	Link        topology.Link
 	Load        shuffle.Meter // smoothed load of the uplink, and NetSat's flag
 	Utilization float64       // of the busier direction, 0 when the capacity is not known
@@ -27,8 +28,9 @@ type Rack struct {
 // Node is one NodeManager.
 type Node struct {
 	model.Node
-	Free model.Resource // never below zero; less what the current what-if assumes
-	Rack *Rack          // by the topology; Node.Rack is the name as reported
+	Free  model.Resource // never below zero; less what the current what-if assumes
+	Rack  *Rack          // by the topology; Node.Rack is the name as reported
+	Slots model.Slots    // see Config
 
 	number hostNumber // of Host
 }
@@ -84,6 +86,19 @@ type Capacity struct {
 
 // Runs reports whether a rack has running nodes.
 func (r *Rack) Runs() bool { return r.Total.MemoryMiB > 0 }
+
+// Room returns how many tasks of a stage a rack's running nodes hold while they
+// run nothing else: its slots of that kind, or by memory as if the rack were one
+// node. It is 0 where the size of a task is not known.
+func (r *Rack) Room(s *Stage) int {
+	switch {
+	case r.Slots.Typed():
+		return r.Slots.Of(s.Kind)
+	case s.Capability.MemoryMiB <= 0:
+		return 0
+	}
+	return int(r.Total.MemoryMiB / s.Capability.MemoryMiB)
+}
 
 // mixed is a bijection that scatters small numbers over all of 64 bits
 // (SplitMix64's finalizer).
@@ -219,7 +234,7 @@ func (x *nodeIndex) regroup(f model.NodesFact) {
 		r.Nodes = r.Nodes[:0]
 	}
 	for _, n := range x.sorted {
-		n.number = x.hosts.node(n.Host)
+		n.number, n.Slots = x.hosts.node(n.Host), x.cfg.Slots[n.ID]
 		x.place(n.Host, n.Node.Rack)
 		n.Rack = x.rack(n.Node.Rack)
 		n.Rack.Nodes = append(n.Rack.Nodes, n)
@@ -235,7 +250,7 @@ func (x *nodeIndex) regroup(f model.NodesFact) {
 func (x *nodeIndex) sumRacks() {
 	x.capacity = Capacity{}
 	for _, r := range x.racks {
-		r.Total, r.Used = model.Resource{}, model.Resource{}
+		r.Total, r.Used, r.Slots = model.Resource{}, model.Resource{}, model.Slots{}
 		for _, n := range r.Nodes {
 			x.sum(n, +1)
 		}
@@ -253,6 +268,7 @@ func (x *nodeIndex) sum(n *Node, sign int64) {
 	r, ran := n.Rack, n.Rack.Runs()
 	total := n.Total.Times(sign)
 	r.Total, r.Used = r.Total.Add(total), r.Used.Add(n.Used.Times(sign))
+	r.Slots = r.Slots.Add(n.Slots, int(sign))
 	x.capacity.Total = x.capacity.Total.Add(total)
 	x.capacity.Nodes += int(sign)
 	if r.Runs() != ran {

@@ -95,14 +95,8 @@ func (o *orders) preferred(v state.View, s *state.Stage, c *choice, p shuffle.Pi
 	return preference{rack, float64(cost) * share}
 }
 
-// room returns how many tasks of a stage the running nodes of a rack hold, by
-// memory and as if the rack were one node.
-func room(v state.View, rack int, s *state.Stage) int {
-	if s.Capability.MemoryMiB <= 0 {
-		return 0
-	}
-	return int(v.Racks()[rack].Total.MemoryMiB / s.Capability.MemoryMiB)
-}
+// room returns how many tasks of a stage the running nodes of a rack hold.
+func room(v state.View, rack int, s *state.Stage) int { return v.Racks()[rack].Room(s) }
 
 // remove takes a job out.
 func (o *orders) remove(k *job) {

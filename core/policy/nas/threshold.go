@@ -103,6 +103,9 @@ func (ms *mapScheduler) containers(n *state.Node) int {
 	if ms.params.Containers > 0 {
 		return ms.params.Containers
 	}
+	if n.Slots.Typed() {
+		return n.Slots.Maps
+	}
 	if ms.cluster.mapMemory <= 0 {
 		return 1
 	}

@@ -11,6 +11,7 @@ import (
 // capacity is what the cluster can do.
 type capacity struct {
 	memory  float64 // MiB of all running nodes
+	slots   int     // for maps, where slots are typed
 	network float64 // bytes/s of all uplinks of racks with running nodes
 }
 
@@ -21,6 +22,7 @@ func (s *Sizes) capacity(v state.View) capacity {
 			continue
 		}
 		c.memory += float64(r.Total.MemoryMiB)
+		c.slots += r.Slots.Maps
 		if r.Link.Out > 0 {
 			c.network += float64(r.Link.Out)
 		} else {
@@ -33,6 +35,9 @@ func (s *Sizes) capacity(v state.View) capacity {
 // maps returns how many bytes/s the cluster maps if it runs nothing but maps of
 // one job.
 func (c *capacity) maps(j *state.Job, rate float64) float64 {
+	if c.slots > 0 {
+		return float64(c.slots) * rate
+	}
 	return max(c.memory/float64(max(j.Map.Capability.MemoryMiB, 1)), 1) * rate
 }
 

@@ -85,10 +85,10 @@ func (p *Policy) floor(v state.View, j *state.Job, candidates int) int {
 	if p.params.Waves == 0 || maps <= smallJob || j.Map.Capability.MemoryMiB <= 0 {
 		return 1
 	}
-	containers, racks := int64(0), int64(0)
+	containers, racks := 0, 0
 	for _, r := range v.Racks() {
-		if r.Total.MemoryMiB > 0 {
-			containers += r.Total.MemoryMiB / j.Map.Capability.MemoryMiB
+		if r.Runs() {
+			containers += r.Room(j.Map)
 			racks++
 		}
 	}
