@@ -185,7 +185,7 @@ func shuffleAware() []policy.Entry {
 				" job's map output there, large shuffles first, while the rack's uplink is below the congestion threshold. **CR-RTS** runs" +
 				" reduces of shuffle-light jobs alone while it is at or above the threshold; a user without any is passed over for a few seconds.",
 			Changed: []string{
-				"YARN's containers are untyped: below the congestion threshold reduces are tried before maps, above it maps before reduces.",
+				"YARN's containers are untyped: above the congestion threshold maps are tried before reduces, below it the user whose turn it is decides.",
 				"A user is passed over for 5 s and not for 135 offers, because how many offers there are a second depends on who asks.",
 				"Reduces start when what is left of the map phase is as long as the shuffle: the slides announce an adaptive threshold without a formula.",
 				"A user without an eligible reduce does not leave the node idle.",

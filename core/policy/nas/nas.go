@@ -11,8 +11,9 @@
 // while it is at or above the threshold, and lets the others pass for a while.
 //
 // What is changed, and why, beside each piece of code; the larger ones:
-//   - YARN's containers are untyped, so a request asks for both: reduces before
-//     maps below the threshold, maps before reduces above it (type_order).
+//   - YARN's containers are untyped, so a request asks for both: maps before
+//     reduces above the threshold, below it what the user has whose turn it is
+//     (type_order).
 //   - YARN's asks name no task: every map of a job is taken for an average one.
 //   - A user is passed over for 5 s, as on the paper's real cluster, and not for
 //     135 offers, as in its simulation: how many offers there are a second
@@ -108,10 +109,13 @@ func (p *Policy) Remembered() int { return p.jobs.Len() + len(p.users) }
 
 // Place implements policy.Policy: Algorithm 1.
 //
-// Deviation: there is no request for a map or for a reduce in YARN. Below the
-// congestion threshold reduces are tried first, because CA-RTS is to use the
-// bandwidth there is; at or above it maps, because CR-RTS is to spare it
-// (algorithms.md 2.3.2).
+// Deviation: there is no request for a map or for a reduce in YARN. At or above
+// the congestion threshold maps are tried first, because CR-RTS is to spare the
+// network. Below it the user whose turn it is decides: reduces first, because
+// CA-RTS is to use the bandwidth there is, but only if that user has one. With
+// type_order=network reduces of any user go before all maps (algorithms.md
+// 2.3.2): where containers are short those fill with reduces that wait for maps,
+// and users whose jobs have maps alone are never served.
 func (p *Policy) Place(in *policy.Input) []model.Placement {
 	p.cluster.refresh(in.View)
 	p.reduces.follow(in.View)
@@ -119,7 +123,7 @@ func (p *Policy) Place(in *policy.Input) []model.Placement {
 		return nil
 	}
 	congested := p.congested(in.View, in.Offer.Node.Rack)
-	if p.reducesFirst(congested) {
+	if p.reducesFirst(in, congested) {
 		if placed := p.placeReduce(in, congested); placed != nil {
 			return placed
 		}
@@ -131,8 +135,10 @@ func (p *Policy) Place(in *policy.Input) []model.Placement {
 	return p.placeReduce(in, congested)
 }
 
-func (p *Policy) reducesFirst(congested bool) bool {
+func (p *Policy) reducesFirst(in *policy.Input, congested bool) bool {
 	switch p.params.TypeOrder {
+	case ByTurn:
+		return !congested && p.turnOfReduce(in)
 	case ReducesFirst:
 		return true
 	case MapsFirst:
@@ -140,6 +146,22 @@ func (p *Policy) reducesFirst(congested bool) bool {
 	case ByNetwork:
 	}
 	return !congested
+}
+
+// turnOfReduce reports whether the first user in fair order with anything to
+// launch has a reduce.
+func (p *Policy) turnOfReduce(in *policy.Input) bool {
+	for _, u := range in.View.Users() {
+		if p.reduces.ready(u) {
+			return true
+		}
+		for _, j := range u.Jobs() {
+			if in.Admits(j.Map) {
+				return false
+			}
+		}
+	}
+	return false
 }
 
 func (p *Policy) placeMap(in *policy.Input, congested bool) []model.Placement {

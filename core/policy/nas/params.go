@@ -12,8 +12,9 @@ import (
 // TypeOrder says which kind of task an untyped container is tried with first.
 type TypeOrder string
 
-// The three orders.
+// The four orders.
 const (
+	ByTurn       TypeOrder = "turn"    // below the congestion threshold what the user has whose turn it is, reduces before maps; maps at or above it
 	ByNetwork    TypeOrder = "network" // reduces below the congestion threshold, maps at or above it
 	ReducesFirst TypeOrder = "reduces"
 	MapsFirst    TypeOrder = "maps"
@@ -103,7 +104,7 @@ type Params struct {
 
 	CongestionThreshold float64      `json:"congestion_threshold" doc:"utilisation of an uplink from which on it is congested: 0.80 in IV-A, 0.90 in III-D"`
 	Scope               policy.Scope `json:"scope" doc:"whose uplink counts: the offered node's rack, any, or the mean"`
-	TypeOrder           TypeOrder    `json:"type_order" doc:"what a container is tried with first: network is reduces below the congestion threshold and maps above it; reduces; maps"`
+	TypeOrder           TypeOrder    `json:"type_order" doc:"what a container is tried with first: turn is maps above the congestion threshold, and below it reduces if the first user with anything to launch has one; network is reduces below it; reduces; maps"`
 
 	Skips       Skips   `json:"skips" doc:"what bounds how long a user is passed over: time for a live cluster, count as in the paper's simulation"`
 	MapSkips    int     `json:"map_skips" doc:"D^m with skips: count"`
@@ -147,7 +148,7 @@ type ReduceParams struct {
 func DefaultParams() Params {
 	return Params{
 		LightMiB: 1, HeavyMiB: 100, SmallInputMiB: 10,
-		CongestionThreshold: 0.80, Scope: policy.ScopeRack, TypeOrder: ByNetwork,
+		CongestionThreshold: 0.80, Scope: policy.ScopeRack, TypeOrder: ByTurn,
 		Skips: ByTime, MapSkips: 135, ReduceSkips: 135, MapWaitS: 5, ReduceWaitS: 5,
 		MapParams: MapParams{
 			MTS: true, TrafficThreshold: ThresholdAuto, GammaRack: 1, GammaRemote: 2,
@@ -199,7 +200,7 @@ func (p *Params) Validate() error {
 	within("hold_max_s", p.HoldMaxS, 0, maxHold)
 	return errors.Join(append(errs,
 		policy.OneOf("scope", p.Scope, policy.Scopes()...),
-		policy.OneOf("type_order", p.TypeOrder, ByNetwork, ReducesFirst, MapsFirst),
+		policy.OneOf("type_order", p.TypeOrder, ByTurn, ByNetwork, ReducesFirst, MapsFirst),
 		policy.OneOf("skips", p.Skips, ByTime, ByCount),
 		policy.OneOf("traffic_threshold", p.TrafficThreshold, ThresholdAuto, ThresholdFixed, ThresholdOff),
 		policy.OneOf("map_reset", p.MapReset, ResetLocal, ResetLaunch),
