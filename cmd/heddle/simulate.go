@@ -64,7 +64,8 @@ seeds the table shows the median, with the least and the most in brackets.`,
 	f.Float64Var(&q.slowstart, "slowstart", defaults.Slowstart, "the part of a job's maps, 0 to 1, that is done before reduces are asked for")
 	f.BoolVar(&q.noWrites, "no-writes", false, "keep the copies of what jobs write off the uplinks")
 	f.DurationVar(&q.heartbeat, "heartbeat", time.Duration(defaults.Heartbeat)*time.Millisecond, "how often a node has a heartbeat, which starts at most one container; under capacity as many as fit")
-	f.DurationVar(&q.networkStep, "network-step", time.Duration(defaults.NetworkStep)*time.Millisecond, "how often links are shared out anew; a longer step is faster, and less exact where transfers are short")
+	f.DurationVar(&q.network.step, "network-step", time.Duration(defaults.NetworkStep)*time.Millisecond, "how often links are shared out anew; a longer step is faster, and less exact where transfers are short")
+	f.IntVar(&q.network.copies, "parallel-copies", defaults.ParallelCopies, "the streams a reduce fetches with: its weight on a full link, where a remote read is one")
 	f.DurationVar(&q.amStart, "am-start", 0, "how long an ApplicationMaster takes to ask for tasks once it has a container, which it keeps; 0: none is simulated")
 	f.StringVar(&q.straggler, "straggler", "", "the part of all attempts that straggle, 0 to 1, and how many times as long these compute: `PART,FACTOR`, as in 0.05,3")
 	f.StringVar(&q.relay.scheduler, "relay", "", "put the plans of each policy into what `SCHEDULER`, a policy too, is asked for, as heddle's relay does")
@@ -86,10 +87,28 @@ type simulateQuestion struct {
 	heartbeat         time.Duration
 	amStart           time.Duration
 	straggler         string
-	networkStep       time.Duration
+	network           networkFlags
 	relay             relayFlags
 	report            string // directory
 	command           string // all of it, for the report
+}
+
+// networkFlags are the flags of the simulated network.
+type networkFlags struct {
+	step   time.Duration
+	copies int
+}
+
+// set checks them.
+func (f *networkFlags) set(p *sim.Network) error {
+	if f.step <= 0 || f.step > time.Minute || f.step%time.Millisecond != 0 {
+		return fmt.Errorf("--network-step %v: must be whole milliseconds, from 1ms to 1m", f.step)
+	}
+	if f.copies < 1 || f.copies > 1000 {
+		return fmt.Errorf("--parallel-copies %d: must be from 1 to 1000", f.copies)
+	}
+	p.NetworkStep, p.ParallelCopies = model.Duration(f.step.Milliseconds()), f.copies
+	return nil
 }
 
 // simulateAnswer is the result, as -o json prints it.
@@ -191,10 +210,9 @@ func (q *simulateQuestion) hadoop(p *sim.Params) error {
 	if q.amStart < 0 || q.amStart > time.Hour {
 		return fmt.Errorf("--am-start %v: must be from 0 to 1h", q.amStart)
 	}
-	if q.networkStep <= 0 || q.networkStep > time.Minute || q.networkStep%time.Millisecond != 0 {
-		return fmt.Errorf("--network-step %v: must be whole milliseconds, from 1ms to 1m", q.networkStep)
+	if err := q.network.set(&p.Network); err != nil {
+		return err
 	}
-	p.NetworkStep = model.Duration(q.networkStep.Milliseconds())
 	p.AMStart = model.Duration(q.amStart.Milliseconds())
 	var err error
 	if p.Straggler, p.StragglerFactor, err = parseStraggler(q.straggler); err != nil {

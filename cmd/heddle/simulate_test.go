@@ -107,6 +107,24 @@ func TestSimulateSlots(t *testing.T) {
 	}
 }
 
+// The streams of a reduce are in the result where they are not Hadoop's, and those of
+// Hadoop are the default.
+func TestSimulateCopies(t *testing.T) {
+	t.Parallel()
+	on := []string{"--workload", "synth:fb2010,jobs=60,scale=0.1,seed=3", "--cluster", "racks=4,nodes=3,containers=2,uplink=100Mbps,nic=1Gbps", "--policies", "fair"}
+	plain := simulated(t, on...)
+	if same := simulated(t, append(on, "--parallel-copies", "5")...); cmp.Diff(plain.Runs, same.Runs) != "" || same.Cluster.Copies != 0 {
+		t.Errorf("5 copies are not the default: %+v", same.Cluster)
+	}
+	if more := simulated(t, append(on, "--parallel-copies", "50")...); more.Cluster.Copies != 50 || cmp.Diff(plain.Runs, more.Runs) == "" {
+		t.Errorf("50 copies change nothing: %+v", more.Cluster)
+	}
+	_, table, _ := heddle(t, append([]string{"simulate", "--parallel-copies", "1"}, on...)...)
+	if !strings.Contains(table, "\na reduce fetches with 1 stream\n") {
+		t.Errorf("no word of the streams in\n%s", table)
+	}
+}
+
 // Same input, seed and binary: the same bytes, but for the three keys of what a run took.
 func TestSimulateIsDeterministic(t *testing.T) {
 	t.Parallel()
@@ -271,7 +289,7 @@ func TestSimulateStops(t *testing.T) {
 	if code != exitFailed || out.Len() > 0 || errs.String() != "heddle: interrupted after 0 of 2 runs\n" {
 		t.Errorf("exit %d\n%s%s", code, out.String(), errs.String())
 	}
-	q := simulateQuestion{workload: simSynth, cluster: simCluster4, policies: "fair", seeds: []string{"1"}, heartbeat: time.Second, networkStep: time.Second}
+	q := simulateQuestion{workload: simSynth, cluster: simCluster4, policies: "fair", seeds: []string{"1"}, heartbeat: time.Second, network: networkFlags{time.Second, 5}}
 	s, err := q.plan()
 	if err != nil {
 		t.Fatal(err)

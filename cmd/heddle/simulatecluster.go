@@ -59,8 +59,9 @@ type clusterSummary struct {
 	Writes      bool          `json:"cross_rack_writes"`
 	HeartbeatS  float64       `json:"heartbeat_s"`
 	Slowstart   float64       `json:"slowstart"`
-	Straggler   float64       `json:"straggler_part"`   // of all attempts
-	Slower      float64       `json:"straggler_factor"` // times as long these compute
+	Straggler   float64       `json:"straggler_part"`            // of all attempts
+	Slower      float64       `json:"straggler_factor"`          // times as long these compute
+	Copies      int           `json:"parallel_copies,omitempty"` // where they are not Hadoop's
 }
 
 // rackSummary describes racks that are alike; rates are of each direction.
@@ -79,6 +80,9 @@ func summarizeCluster(c *sim.Cluster, p *sim.Params) clusterSummary {
 	s := clusterSummary{
 		Racks: len(c.Racks), Containers: c.Containers(), Block: c.Block, Replication: c.Replication, Writes: c.CrossRackWrites,
 		HeartbeatS: p.Heartbeat.Seconds(), Slowstart: p.Slowstart, Straggler: p.Straggler, Slower: p.StragglerFactor,
+	}
+	if p.ParallelCopies != sim.DefaultParams().ParallelCopies {
+		s.Copies = p.ParallelCopies
 	}
 	for i, r := range c.Racks {
 		s.Nodes += r.Nodes
@@ -103,6 +107,10 @@ func (c *clusterSummary) writesText() string {
 
 func (c *clusterSummary) stragglersText() string {
 	return fmt.Sprintf("%g %% of the attempts compute %g times as long", 100*c.Straggler, c.Slower)
+}
+
+func (c *clusterSummary) copiesText() string {
+	return "a reduce fetches with " + several(c.Copies, "stream")
 }
 
 // several prints a number of things.

@@ -133,6 +133,7 @@ func TestSimulateRefuses(t *testing.T) {
 		{on("--policies fair --jobs -1"), exitUsage, "--jobs -1"},
 		{on("--policies fair --slowstart 1.5"), exitUsage, "--slowstart 1.5: must be from 0 to 1"},
 		{on("--policies fair --slowstart NaN"), exitUsage, "--slowstart NaN"},
+		{on("--policies fair --parallel-copies 0"), exitUsage, "--parallel-copies 0: must be from 1 to 1000"},
 		{on("--policies fair --straggler 0.1"), exitUsage, `--straggler "0.1": want a part`},
 		{on("--policies fair --straggler 0.1,0.5"), exitUsage, `--straggler "0.1,0.5"`},
 		{on("--policies fair --straggler NaN,2"), exitUsage, `--straggler "NaN,2"`},

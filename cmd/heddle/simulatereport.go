@@ -72,6 +72,9 @@ func (a *simulateAnswer) clusterRows() []report.Row {
 	if c.Straggler > 0 {
 		rows = append(rows, report.Row{Name: "Stragglers", Value: c.stragglersText()})
 	}
+	if c.Copies > 0 {
+		rows = append(rows, report.Row{Name: "Shuffles", Value: c.copiesText()})
+	}
 	return append(rows,
 		report.Row{Name: "HDFS", Value: fmt.Sprintf("blocks of %s with %s; %s", configs.Size(c.Block), several(c.Replication, "replica"), c.writesText())},
 		report.Row{Name: "Heartbeat", Value: fmt.Sprintf("every %g s", c.HeartbeatS)},
@@ -108,7 +111,7 @@ func rackNames(ids []model.RackID) []string {
 // line is printed.
 func simulateFlags() []string {
 	return []string{
-		"workload", "cluster", "policies", "param", "seed", "jobs", "lenient", "slowstart", "no-writes", "heartbeat", "network-step", "am-start", "straggler",
+		"workload", "cluster", "policies", "param", "seed", "jobs", "lenient", "slowstart", "no-writes", "heartbeat", "network-step", "parallel-copies", "am-start", "straggler",
 		"relay", "relay-pin", "relay-trim", "report", "output",
 	}
 }

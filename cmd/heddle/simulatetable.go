@@ -50,6 +50,9 @@ func (a *simulateAnswer) about(w io.Writer) {
 	if c.Straggler > 0 {
 		fmt.Fprintln(w, c.stragglersText())
 	}
+	if c.Copies > 0 {
+		fmt.Fprintln(w, c.copiesText())
+	}
 	if len(a.seeds) > 1 {
 		fmt.Fprintf(w, "median of %d seeds (least-most)\n", len(a.seeds))
 	}

@@ -133,13 +133,13 @@ func newLayout(c *Cluster) layout {
 }
 
 // newNetwork returns the cluster's links.
-func newNetwork(c *Cluster, step model.Duration) (*network.Fast, error) {
+func newNetwork(c *Cluster, of Network) (*network.Fast, error) {
 	racks := make([]network.Rack, len(c.Racks))
 	for i, r := range c.Racks {
 		racks[i] = network.Rack{Uplink: r.Uplink, NIC: r.NIC, Nodes: r.Nodes}
 	}
 	cfg := network.DefaultConfig(racks)
-	cfg.Step = step
+	cfg.Step, cfg.Streams[network.Shuffle] = of.NetworkStep, float64(of.ParallelCopies)
 	f, err := network.NewFast(cfg)
 	if err != nil {
 		return nil, err

@@ -27,9 +27,8 @@ type Params struct {
 	// Starved is how long a job may have pending maps, none running and no container free before it gives a rack's
 	// reduces up for them (RMContainerAllocator's preemption of reduces).
 	Starved model.Duration
-	// NetworkStep is how often rates are shared out anew (package network).
-	NetworkStep model.Duration
-	Congestion  float64 // an uplink at or above it counts as congested
+	Network
+	Congestion float64 // an uplink at or above it counts as congested
 	// Sample is how often node-level figures are taken.
 	Sample model.Duration
 	Seed   uint64
@@ -37,6 +36,15 @@ type Params struct {
 	// (I1).
 	Clock func() float64
 }
+
+// Network is how the network is shared (package network).
+type Network struct {
+	NetworkStep    model.Duration // how often rates are shared out anew
+	ParallelCopies int            // streams of a reduce (mapreduce.reduce.shuffle.parallelcopies)
+}
+
+// mostCopies is more than any cluster is set to.
+const mostCopies = 1000
 
 func (p *Params) clock() float64 {
 	if p.Clock == nil {
@@ -49,7 +57,7 @@ func (p *Params) clock() float64 {
 func DefaultParams() Params {
 	return Params{
 		Heartbeat: model.Second, Slowstart: 0.05, RampUp: 0.5, MinSource: 0.25, MaxSource: 0.75, AMShare: 0.1, Starved: 5 * model.Second,
-		StragglerFactor: 1, NetworkStep: model.Second, Congestion: 0.8, Sample: 10 * model.Second, Seed: 1,
+		StragglerFactor: 1, Network: Network{NetworkStep: model.Second, ParallelCopies: 5}, Congestion: 0.8, Sample: 10 * model.Second, Seed: 1,
 	}
 }
 
@@ -74,6 +82,9 @@ func (p *Params) Validate() error {
 	}
 	if p.Straggler > 0 && !(p.StragglerFactor >= 1 && p.StragglerFactor <= 1000) {
 		errs = append(errs, fmt.Errorf("factor of stragglers: must be between 1 and 1000, is %g", p.StragglerFactor))
+	}
+	if p.ParallelCopies < 1 || p.ParallelCopies > mostCopies {
+		errs = append(errs, fmt.Errorf("parallel copies: must be between 1 and %d, is %d", mostCopies, p.ParallelCopies))
 	}
 	if p.AMStart < 0 {
 		errs = append(errs, errors.New("start of an ApplicationMaster: must not be negative"))

@@ -69,7 +69,7 @@ func New(p Params, c Cluster, w *workload.Workload, name string, pol policy.Poli
 	if err := errors.Join(simulable(w), there(w, &c)); err != nil {
 		return nil, err
 	}
-	net, err := newNetwork(&c, p.NetworkStep)
+	net, err := newNetwork(&c, p.Network)
 	if err != nil {
 		return nil, err
 	}

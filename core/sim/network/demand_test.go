@@ -159,10 +159,13 @@ func (d *demand) onFast(f *network.Fast) *outcome {
 	return o
 }
 
-// exactly runs a demand on the exact form: a flow from every map to every reduce.
+// exactly runs a demand on the exact form: a flow from every node with map output
+// to every reduce, or with copies as Hadoop has it: to each from so many nodes at
+// once, a flow of weight 1 each.
 type exactly struct {
 	d        *demand
 	x        *network.Exact
+	copies   int
 	o        *outcome
 	jobs     []exactJob
 	of       map[network.ID]int // flow -> event of its transfer or group
@@ -192,11 +195,17 @@ type exactReduce struct {
 	part  int
 	got   []model.Bytes // by node with map output
 	flows []network.ID  // by node with map output; -1 for none
+	busy  int           // flows, where they are limited
+	next  int           // node that is looked at first
 }
 
-func (d *demand) onExact(x *network.Exact) *outcome {
+func (d *demand) onExact(x *network.Exact) *outcome { return d.onCopies(x, 0) }
+
+// onCopies runs the demand on the exact form with at most so many fetches of a
+// reduce at once; 0 is a flow for every node.
+func (d *demand) onCopies(x *network.Exact, copies int) *outcome {
 	e := &exactly{
-		d: d, x: x, o: &outcome{spans: map[int][2]model.Time{}}, jobs: make([]exactJob, len(d.jobs)),
+		d: d, x: x, copies: copies, o: &outcome{spans: map[int][2]model.Time{}}, jobs: make([]exactJob, len(d.jobs)),
 		of: map[network.ID]int{}, active: map[int]int{}, job: map[int]int{},
 		fetching: map[network.ID]exactFetch{},
 	}
@@ -274,7 +283,10 @@ func (e *exactly) fetch(job int) {
 			if at == len(r.got) {
 				r.got, r.flows = append(r.got, 0), append(r.flows, -1)
 			}
-			whole := j.output[at]*model.Bytes(r.part+1)/n - j.output[at]*model.Bytes(r.part)/n
+			whole := j.part(r, at, n)
+			if e.copies > 0 {
+				continue
+			}
 			more := whole - r.got[at]
 			weight := 5 * float64(j.output[at]) / float64(j.total)
 			switch {
@@ -289,11 +301,44 @@ func (e *exactly) fetch(job int) {
 			}
 			r.got[at] = whole
 		}
+		if e.copies > 0 {
+			e.copy(j, r, n)
+		}
+	}
+}
+
+// part returns what a reduce fetches of what a node has so far.
+func (j *exactJob) part(r *exactReduce, at int, reduces model.Bytes) model.Bytes {
+	return j.output[at]*model.Bytes(r.part+1)/reduces - j.output[at]*model.Bytes(r.part)/reduces
+}
+
+// copy has a reduce fetch from the nodes in turn that have something for it and
+// that it does not fetch from, as far as it may.
+func (e *exactly) copy(j *exactJob, r *exactReduce, reduces model.Bytes) {
+	for range r.flows {
+		if r.busy == e.copies {
+			return
+		}
+		at := r.next % len(r.flows)
+		r.next++
+		more := j.part(r, at, reduces) - r.got[at]
+		if more <= 0 || r.flows[at] >= 0 {
+			continue
+		}
+		r.got[at] += more
+		r.busy++
+		e.active[r.group]++
+		id := e.start(r.group, network.Flow{From: j.nodes[at], To: r.node, Bytes: more, Weight: 1})
+		r.flows[at] = id
+		e.fetching[id] = exactFetch{r, at}
 	}
 }
 
 // turn sets the weights of a reduce's flows in proportion to what is left.
 func (e *exactly) turn(r *exactReduce) {
+	if e.copies > 0 {
+		return
+	}
 	all := model.Bytes(0)
 	for _, id := range r.flows {
 		if id >= 0 {
@@ -326,6 +371,10 @@ func (e *exactly) done(x network.Done) {
 	f := e.fetching[x.ID]
 	f.reduce.flows[f.at] = -1
 	e.active[event]--
+	if f.reduce.busy--; e.copies > 0 {
+		job := e.job[event]
+		e.copy(&e.jobs[job], f.reduce, model.Bytes(e.d.jobs[job].reduces))
+	}
 	e.ended(event, x.At)
 }
 

@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"heddle/core/model"
@@ -131,7 +132,18 @@ func TestError(t *testing.T) {
 			}
 		}
 	}
-	t.Log("\n" + table.String())
+	writeTable(t, table.String(), begin, end)
+}
+
+// writing keeps one table from being written over another.
+var writing sync.Mutex
+
+// writeTable wants a table between two marks of the document, or puts it there.
+func writeTable(t *testing.T, table, begin, end string) {
+	t.Helper()
+	t.Log("\n" + table)
+	writing.Lock()
+	defer writing.Unlock()
 	text, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)
@@ -141,13 +153,13 @@ func TestError(t *testing.T) {
 	if !ok || !closed {
 		t.Fatalf("%s: no place for the table: want the lines %q and %q", page, begin, end)
 	}
-	if have == table.String() {
+	if have == table {
 		return
 	}
 	if !*update {
 		t.Fatalf("%s has another table: run this test with -update and read the difference", page)
 	}
-	if err := os.WriteFile(page, []byte(before+begin+table.String()+end+after), 0o600); err != nil {
+	if err := os.WriteFile(page, []byte(before+begin+table+end+after), 0o600); err != nil {
 		t.Fatal(err)
 	}
 }

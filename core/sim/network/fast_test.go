@@ -13,8 +13,13 @@ import (
 )
 
 func newFast(tb fatal, racks []network.Rack, step model.Duration) *network.Fast {
+	return newCopying(tb, racks, step, 5)
+}
+
+// newCopying returns one whose reduces have so many streams.
+func newCopying(tb fatal, racks []network.Rack, step model.Duration, copies int) *network.Fast {
 	c := network.DefaultConfig(racks)
-	c.Step = step
+	c.Step, c.Streams[network.Shuffle] = step, float64(copies)
 	f, err := network.NewFast(c)
 	if err != nil {
 		tb.Fatal(err)
