@@ -374,14 +374,14 @@ func (j *job) count(kind model.Stage) tasks {
 // headroom returns how many containers more the ApplicationMaster is told it may
 // have: those that are free of all, as far as its user's fair share goes
 // (FSAppAttempt.getHeadroom with a queue for each user; hadoop.md 5.3).
-func (s *world) headroom(j *job) int {
+func (j *job) headroom(s *world) int {
 	b := &s.book
 	return max(min(s.jobs.free.sum(), s.cluster.Containers()/max(b.withJobs, 1)-b.users[j.of.User].running), 0)
 }
 
 // wanted returns how many tasks of a stage that reads stages the
 // ApplicationMaster asks for by now, those that run or are done included.
-func (s *world) wanted(j *job, t *stage) int {
+func (j *job) wanted(t *stage, s *world) int {
 	p := &s.params
 	switch {
 	case !j.graph() && !j.begun(p):
@@ -389,7 +389,7 @@ func (s *world) wanted(j *job, t *stage) int {
 	case !j.graph() && s.layout.typed():
 		return t.total // they keep no map from starting: JobInProgress.scheduleReduces
 	case !j.graph():
-		return j.ramp(p, s.headroom(j))
+		return j.ramp(p, j.headroom(s))
 	case j.yielding && !t.ready():
 		return t.running + t.completed
 	}

@@ -105,7 +105,7 @@ func (l *layout) typed() bool { return len(l.kinds) > 1 }
 
 // startable reports whether a task is asked for and a place for it is free
 // anywhere.
-func (s *world) startable() bool {
+func (s *Sim) startable() bool {
 	for pool := range s.layout.kinds {
 		if s.desk.demand[pool] > 0 && s.jobs.free[pool] > 0 {
 			return true

@@ -159,7 +159,7 @@ func (s *Sim) tellJob(j *job) {
 	}
 	for i := range j.stages {
 		if t := &j.stages[i]; t.kind != model.StageMap {
-			asked := s.wanted(j, t)
+			asked := j.wanted(t, &s.world)
 			s.desk.demand[s.layout.pool(t.kind)] += asked - t.asked
 			t.asked = asked
 		}
