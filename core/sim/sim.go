@@ -193,7 +193,7 @@ func (s *Sim) advance() bool {
 func (s *Sim) nextBeat() (model.Time, bool) {
 	beat := model.Time(s.params.Heartbeat)
 	soon := s.now + beat - s.now%beat
-	if s.startable() || len(s.jobs.waiting) > 0 && s.jobs.free.sum() > 0 {
+	if s.desk.startable(&s.jobs.free) || len(s.jobs.waiting) > 0 && s.jobs.free.sum() > 0 {
 		return soon, true
 	}
 	at, ok := s.events.next()
@@ -239,7 +239,7 @@ func (s *Sim) offer() {
 	first := s.beats.IntN(len(s.order))
 	round := func(k int) int32 { return s.order[(first+k)%len(s.order)] }
 	s.startMasters(round)
-	if !s.startable() {
+	if !s.desk.startable(&s.jobs.free) {
 		return
 	}
 	for k := range s.order {
@@ -250,7 +250,7 @@ func (s *Sim) offer() {
 				s.heartbeat(int(i), n, pool, kind)
 			}
 		}
-		if !s.startable() || s.jobs.failed != nil {
+		if !s.desk.startable(&s.jobs.free) || s.jobs.failed != nil {
 			break
 		}
 	}

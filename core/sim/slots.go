@@ -103,13 +103,8 @@ func (l *layout) pool(kind model.Stage) int {
 // typed reports whether slots are typed.
 func (l *layout) typed() bool { return len(l.kinds) > 1 }
 
-// startable reports whether a task is asked for and a place for it is free
-// anywhere.
-func (s *Sim) startable() bool {
-	for pool := range s.layout.kinds {
-		if s.desk.demand[pool] > 0 && s.jobs.free[pool] > 0 {
-			return true
-		}
-	}
-	return false
+// startable reports whether a task is asked for that one of so many free places is
+// for.
+func (d *desk) startable(free *pools) bool {
+	return d.demand[0] > 0 && free[0] > 0 || d.demand[1] > 0 && free[1] > 0
 }
