@@ -51,7 +51,7 @@ Without it what needs it is not run, and said so.`, strings.Join(paperNames(), "
 	}
 	cmd.Flags().StringVarP(&q.format, "output", "o", "text", "how to print the result: text, json, or md for a page of Markdown")
 	cmd.Flags().StringVar(&q.traces, "traces", "", "the `DIR` with the public traces; without it the environment's HEDDLE_TRACES")
-	cmd.Flags().IntVar(&q.parts, "parts", 1, "run the `N`th part of the jobs and runs; 1 is all. Of a part neither figures nor verdicts are those of the paper's setup")
+	cmd.Flags().IntVar(&q.parts, "parts", 1, "run the `N`th part: of the runs, of the time, or of the cluster and what it is asked for; 1 is all. Of a part neither figures nor verdicts are those of the paper's setup")
 	cmd.Flags().IntVar(&q.seeds, "seeds", 3, "the `number` of seeds of what is drawn")
 	return cmd
 }

@@ -35,7 +35,7 @@ func TestReproduce(t *testing.T) {
 	}
 	a.Papers[0].Rows[0].Ours = "1|2"
 	page := a.page()
-	for _, want := range []string{"## num: Optimizing", `| 1\|2 |`, "1/100 of the jobs", "| setting | value | from |"} {
+	for _, want := range []string{"## num: Optimizing", `| 1\|2 |`, "1/100 of the runs", "| setting | value | from |"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("no %q in the page", want)
 		}

@@ -61,7 +61,7 @@ func (a *reproduceAnswer) text(w io.Writer) error {
 // scale says how much of the experiments was run.
 func (a *reproduceAnswer) scale() string {
 	if a.Parts > 1 {
-		return fmt.Sprintf("%s; 1/%d of the jobs and runs on whole clusters, which they load less: neither figures nor verdicts are those of the papers' setups", several(a.Seeds, "seed"), a.Parts)
+		return fmt.Sprintf("%s; 1/%d of the runs, of the time, or of a cluster and what it is asked for: neither figures nor verdicts are those of the papers' whole setups", several(a.Seeds, "seed"), a.Parts)
 	}
 	return several(a.Seeds, "seed")
 }

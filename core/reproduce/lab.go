@@ -28,6 +28,8 @@ type lab struct {
 	in       *Inputs
 	load     func(name string, seed int) (*workload.Workload, error)
 	variants []variant
+	window   float64 // seconds from the first submission within which a job's end counts for the throughput; 0 is all
+	steady   float64 // the part of the jobs after whose end the throughput is not counted any more; 0 is all
 
 	works   map[string][]*workload.Workload // by load and seed
 	results map[string][]sim.Run            // by variant and seed
@@ -89,7 +91,54 @@ func (l *lab) one(v *variant, seed int) (r sim.Run, refusal, err error) {
 	if err != nil {
 		return r, nil, wrap(err)
 	}
+	l.count(l.works[v.load][seed], &r)
 	return r, nil, nil
+}
+
+// count has a run's throughput counted as the paper does.
+func (l *lab) count(w *workload.Workload, r *sim.Run) {
+	if l.window == 0 && l.steady == 0 {
+		return
+	}
+	if l.steady > 0 {
+		r.Throughput = upTo(w, r, l.steady)
+		return
+	}
+	n, _ := slices.BinarySearch(slices.Sorted(slices.Values(ends(w, r))), l.window)
+	r.Throughput = float64(n) / l.window
+}
+
+// upTo returns the jobs per second until a part of them has ended.
+func upTo(w *workload.Workload, r *sim.Run, part float64) float64 {
+	at := slices.Sorted(slices.Values(ends(w, r)))
+	n := max(int(part*float64(len(at))+0.5), 1)
+	return float64(n) / max(at[n-1], 1)
+}
+
+// until compares two variants of one load by the jobs per second until a part of
+// them has ended, as change does.
+func (l *lab) until(name, base string, part float64) []float64 {
+	i := slices.IndexFunc(l.variants, func(v variant) bool { return v.name == name })
+	var got []float64
+	for seed, w := range l.works[l.variants[i].load] {
+		now, was := upTo(w, &l.results[name][seed], part), upTo(w, &l.results[base][seed], part)
+		got = append(got, 100*(now/was-1))
+	}
+	return got
+}
+
+// ends returns when jobs end, in seconds from the first submission.
+func ends(w *workload.Workload, r *sim.Run) []float64 {
+	at := make([]float64, len(w.Jobs))
+	for i := range w.Jobs {
+		j := &w.Jobs[i]
+		start := j.Submit.Sub(w.Jobs[0].Submit).Seconds()
+		for _, p := range j.Parents { // earlier ones
+			start = max(start, at[p])
+		}
+		at[i] = start + r.Responses[i]
+	}
+	return at
 }
 
 // figure is something a run is measured by.
@@ -280,3 +329,36 @@ func percent(of figure) figure { return func(r *sim.Run) float64 { return 100 * 
 
 // gbps is a rate in bytes per second.
 func gbps(rate float64) model.BytesPerSecond { return model.BytesPerSecond(rate * 1e9 / 8) }
+
+// byArrival has the policy fair take a user's jobs by arrival, as delay and
+// shufflewatcher do: both are built upon it in the papers.
+const byArrival = `{"schedulingPolicy":"fifo"}`
+
+// racks is a cluster of like racks, with the rate of an uplink in Gbps.
+type racks struct {
+	racks, ofRack int
+	uplink        float64
+}
+
+func (r racks) nodes() int { return r.racks * r.ofRack }
+
+// part is a cluster of a part of the nodes, with the same rate of uplinks for
+// each. As many racks as can stay with two nodes do, and four at least.
+func (r racks) part(parts int) racks {
+	nodes := max((r.nodes()+parts/2)/parts, 4)
+	out := r
+	out.racks = min(r.racks, max(nodes/2, 4))
+	out.ofRack = max(nodes/out.racks, 1)
+	out.uplink = r.uplink * float64(out.ofRack) / float64(r.ofRack)
+	return out
+}
+
+// cluster returns it with so many containers a node and interfaces of so many Gbps.
+func (r racks) cluster(containers int, nic float64) sim.Cluster {
+	return sim.Uniform(r.racks, r.ofRack, containers, gbps(r.uplink), gbps(nic))
+}
+
+// String names it in a setting.
+func (r racks) String() string {
+	return fmt.Sprintf("%d racks of %d nodes, %.4g Gbps in and out of a rack", r.racks, r.ofRack, r.uplink)
+}

@@ -1,6 +1,13 @@
 package reproduce
 
-import "testing"
+import (
+	"slices"
+	"testing"
+
+	"heddle/core/model"
+	"heddle/core/sim"
+	"heddle/core/workload"
+)
 
 // A change comes out with its sign in every seed and a median from half to twice the paper's.
 func TestClaim(t *testing.T) {
@@ -44,5 +51,57 @@ func TestClaims(t *testing.T) {
 	rows := pointed([]Row{r, r.noted("tried y"), claims("X2", "x", claim{"b", []float64{10}, 10})}, "X9")
 	if rows[0].Note != r.Note+"; what was tried stands at X9" || rows[1].Note != r.Note+"; tried y" || rows[2].Note != "" {
 		t.Errorf("%q, %q, %q", rows[0].Note, rows[1].Note, rows[2].Note)
+	}
+}
+
+// A part of a cluster has that part of the nodes, and as much of an uplink for each.
+func TestRacksPart(t *testing.T) {
+	t.Parallel()
+	whole := racks{30, 20, 1}
+	for parts, want := range map[int]racks{1: whole, 10: {30, 2, 0.1}, 20: {15, 2, 0.1}, 1000: {4, 1, 0.05}} {
+		got := whole.part(parts)
+		if got != want || got.uplink/float64(got.ofRack) != whole.uplink/float64(whole.ofRack) {
+			t.Errorf("1/%d: %+v, want %+v", parts, got, want)
+		}
+	}
+	if got, want := whole.part(20).String(), "15 racks of 2 nodes, 0.1 Gbps in and out of a rack"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// A job's time counts from the end of the last job it waits for, and throughput
+// up to a time or to a part of the jobs.
+func TestCount(t *testing.T) {
+	t.Parallel()
+	at := func(s int) model.Time { return model.Time(s) * model.Time(model.Second) }
+	w := &workload.Workload{Jobs: []workload.Job{{Submit: at(100)}, {Submit: at(100), Parents: []int{0}}, {Submit: at(150)}, {Submit: at(160)}}}
+	r := sim.Run{Outcome: sim.Outcome{Throughput: 7}, Detail: sim.Detail{Responses: []float64{20, 10, 90, 10}}}
+	if got, want := ends(w, &r), []float64{20, 30, 140, 70}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	for want, l := range map[float64]lab{7: {}, 4.0 / 150: {window: 150}, 0.03: {window: 100}, 3.0 / 70: {steady: 0.75}} {
+		got := r
+		if l.count(w, &got); got.Throughput != want {
+			t.Errorf("window %g, part %g: %g, want %g", l.window, l.steady, got.Throughput, want)
+		}
+	}
+}
+
+// Sizes are as many times smaller as brings the shuffle to Table 3's, and in a part
+// of the cluster to that part of it.
+func TestSizes(t *testing.T) {
+	t.Parallel()
+	for _, parts := range []int{1, 5} {
+		z, err := swSized(&Inputs{Parts: parts}, racks{10, 10, 0.5})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, err := swWorkload(z.load(swUsers, swJobs, ""), 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := float64(w.Describe().Shuffle)*swSteady*float64(parts), swShuffle; got < 0.99*want || got > 1.01*want {
+			t.Errorf("1/%d: %.4g bytes of 300 jobs, want %.4g", parts, got, want)
+		}
 	}
 }

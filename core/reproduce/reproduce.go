@@ -89,7 +89,8 @@ type Paper struct {
 type Inputs struct {
 	FB2010 *workload.Workload // the public trace
 	Seeds  int                // of what is drawn; 3 where it is 0
-	// Parts divides the experiments: 1, or 0, is the paper's number of runs and jobs, 10 is a tenth of them.
+	// Parts divides the experiments: 1, or 0, is all of the paper's that is run, 10 is a tenth of the runs (NUM), of
+	// the time (Dawn), or of the cluster with the rates of its uplinks and the jobs (NAS) or their bytes (ShuffleWatcher).
 	Parts int
 	// Each calls run with 0 to n-1, several at once if it likes; the runs share nothing they write to. Without it
 	// they go one after the other.

@@ -24,6 +24,7 @@ func shuffleWatcher() Generator {
 			{Name: "jobs_per_user", Default: "12", Doc: "jobs of a user", Min: 1, Max: 10_000, Whole: true},
 			{Name: "mean_s", Default: "40", Doc: "mean time between two submissions, in seconds", Min: 0.001, Max: 1e6},
 			{Name: "arrivals", Default: "user", Doc: "whose submissions are mean_s apart: those of every user, or all of the cluster's taken together", Words: []string{"user", "cluster"}},
+			{Name: "scale", Default: "1", Doc: "factor on all bytes", Min: 1e-6, Max: 100},
 			seedKey(),
 		}, sizingKeys(z)),
 		make: makeShuffleWatcher,
@@ -103,7 +104,7 @@ func makeShuffleWatcher(s settings) (*Workload, error) {
 	inputs := dealInputs(n, stream(s.seed(), "inputs"))
 	w := &Workload{}
 	for i, sub := range submissions(s, users, each) {
-		b, input := kinds[i], inputs[i]
+		b, input := kinds[i], scaled(float64(inputs[i]), s.real("scale"))
 		w.Jobs = append(w.Jobs, Job{
 			ID:     JobID(fmt.Sprintf("job%d", i)),
 			Name:   b.name,

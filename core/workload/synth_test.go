@@ -39,7 +39,7 @@ func TestSynthErrors(t *testing.T) {
 		"synth:fb2010,seed=x":            `seed=x: want a whole number, 0 to 9007199254740992`,
 		"synth:shufflewatcher,mix=4":     `mix=4: want one of 1, 2, 3`,
 		"synth:dawn-tpch,form=spark":     `form=spark: want one of tez, mr`,
-		"synth:shufflewatcher,mix=1,a=b": `shufflewatcher has no key "a"; it has mix, users, jobs_per_user, mean_s, arrivals, seed,`,
+		"synth:shufflewatcher,mix=1,a=b": `shufflewatcher has no key "a"; it has mix, users, jobs_per_user, mean_s, arrivals, scale, seed,`,
 		"synth:shufflewatcher,users=10000,jobs_per_user=1000": `users times jobs_per_user is 10000000; want at most 1000000`,
 		"synth:fb2010,scale=100,block_mib=1,jobs=24442":       `tasks: want 1 to 67108864`,
 	} {
