@@ -67,6 +67,7 @@ seeds the table shows the median, with the least and the most in brackets.`,
 	f.DurationVar(&q.network.step, "network-step", time.Duration(defaults.NetworkStep)*time.Millisecond, "how often links are shared out anew; a longer step is faster, and less exact where transfers are short")
 	f.IntVar(&q.network.copies, "parallel-copies", defaults.ParallelCopies, "the streams a reduce fetches with: its weight on a full link, where a remote read is one")
 	f.DurationVar(&q.amStart, "am-start", 0, "how long an ApplicationMaster takes to ask for tasks once it has a container, which it keeps; 0: none is simulated")
+	f.StringArrayVar(&q.lose, "lose", nil, "nodes that leave the cluster, and come back free if they do, as `WHAT`: rack=2,at=10m,for=5m or node=2/3,at=600s, the third node of the second rack; may be given several times")
 	f.StringVar(&q.straggler, "straggler", "", "the part of all attempts that straggle, 0 to 1, and how many times as long these compute: `PART,FACTOR`, as in 0.05,3")
 	f.StringVar(&q.relay.scheduler, "relay", "", "put the plans of each policy into what `SCHEDULER`, a policy too, is asked for, as heddle's relay does")
 	f.DurationVar(&q.relay.pin, "relay-pin", 30*time.Second, "how long reduces wait for the racks that were planned for them")
@@ -86,11 +87,17 @@ type simulateQuestion struct {
 	slowstart         float64
 	heartbeat         time.Duration
 	amStart           time.Duration
-	straggler         string
-	network           networkFlags
-	relay             relayFlags
-	report            string // directory
-	command           string // all of it, for the report
+	faultFlags
+	network networkFlags
+	relay   relayFlags
+	report  string // directory
+	command string // all of it, for the report
+}
+
+// faultFlags are the flags of what goes wrong.
+type faultFlags struct {
+	straggler string
+	lose      []string
 }
 
 // networkFlags are the flags of the simulated network.
@@ -216,6 +223,9 @@ func (q *simulateQuestion) hadoop(p *sim.Params) error {
 	p.AMStart = model.Duration(q.amStart.Milliseconds())
 	var err error
 	if p.Straggler, p.StragglerFactor, err = parseStraggler(q.straggler); err != nil {
+		return err
+	}
+	if p.Losses, err = parseLosses(q.lose); err != nil {
 		return err
 	}
 	p.Slowstart, p.Heartbeat = q.slowstart, model.Duration(q.heartbeat.Milliseconds())

@@ -372,3 +372,22 @@ func TestSimulateFlags(t *testing.T) {
 		}
 	}
 }
+
+// Nodes that are lost are named, with what that cost.
+func TestSimulateLoses(t *testing.T) {
+	t.Parallel()
+	args := []string{
+		"--workload", writeFile(t, "two.jsonl", simJobs), "--cluster", "racks=2,nodes=1,containers=4,uplink=1Gbps,nic=1Gbps,replication=1", "--policies", "fifo",
+		"--lose", "rack=1,at=5s,for=10s", "--lose", "node=2/1,at=6s,for=9s",
+	}
+	code, out, errs := heddle(t, append([]string{"simulate"}, args...)...)
+	for _, text := range []string{"\nrack 1 is lost at 5 s for 10 s\n", "\nnode 1 of rack 2 is lost at 6 s for 9 s\n", "fifo: attempts that ended with a lost node, and began anew: "} {
+		if code != exitOK || errs != "" || !strings.Contains(out, text) {
+			t.Errorf("exit %d %s, no %q in\n%s", code, errs, text, out)
+		}
+	}
+	a := simulated(t, args...)
+	if diff := cmp.Diff([]lossSummary{{1, 0, 5, 10}, {2, 1, 6, 9}}, a.Cluster.Losses); diff != "" || a.Runs[0].Makespan < 30 {
+		t.Errorf("%g s; losses (-want +got):\n%s", a.Runs[0].Makespan, diff)
+	}
+}

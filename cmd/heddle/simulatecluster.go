@@ -62,6 +62,26 @@ type clusterSummary struct {
 	Straggler   float64       `json:"straggler_part"`            // of all attempts
 	Slower      float64       `json:"straggler_factor"`          // times as long these compute
 	Copies      int           `json:"parallel_copies,omitempty"` // where they are not Hadoop's
+	Losses      []lossSummary `json:"losses,omitempty"`
+}
+
+// lossSummary is nodes that leave the cluster.
+type lossSummary struct {
+	Rack int     `json:"rack"`
+	Node int     `json:"node,omitempty"` // of the rack; 0 is all of them
+	AtS  float64 `json:"at_s"`
+	ForS float64 `json:"for_s,omitempty"` // 0 is for ever
+}
+
+func (l *lossSummary) String() string {
+	what := fmt.Sprintf("rack %d", l.Rack)
+	if l.Node > 0 {
+		what = fmt.Sprintf("node %d of rack %d", l.Node, l.Rack)
+	}
+	if l.ForS == 0 {
+		return fmt.Sprintf("%s is lost at %g s", what, l.AtS)
+	}
+	return fmt.Sprintf("%s is lost at %g s for %g s", what, l.AtS, l.ForS)
 }
 
 // rackSummary describes racks that are alike; rates are of each direction.
@@ -83,6 +103,9 @@ func summarizeCluster(c *sim.Cluster, p *sim.Params) clusterSummary {
 	}
 	if p.ParallelCopies != sim.DefaultParams().ParallelCopies {
 		s.Copies = p.ParallelCopies
+	}
+	for _, l := range p.Losses {
+		s.Losses = append(s.Losses, lossSummary{l.Rack, l.Node, l.At.Sub(0).Seconds(), l.For.Seconds()})
 	}
 	for i, r := range c.Racks {
 		s.Nodes += r.Nodes

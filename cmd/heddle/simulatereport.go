@@ -75,6 +75,9 @@ func (a *simulateAnswer) clusterRows() []report.Row {
 	if c.Copies > 0 {
 		rows = append(rows, report.Row{Name: "Shuffles", Value: c.copiesText()})
 	}
+	for i := range c.Losses {
+		rows = append(rows, report.Row{Name: "Lost", Value: c.Losses[i].String()})
+	}
 	return append(rows,
 		report.Row{Name: "HDFS", Value: fmt.Sprintf("blocks of %s with %s; %s", configs.Size(c.Block), several(c.Replication, "replica"), c.writesText())},
 		report.Row{Name: "Heartbeat", Value: fmt.Sprintf("every %g s", c.HeartbeatS)},
@@ -111,7 +114,7 @@ func rackNames(ids []model.RackID) []string {
 // line is printed.
 func simulateFlags() []string {
 	return []string{
-		"workload", "cluster", "policies", "param", "seed", "jobs", "lenient", "slowstart", "no-writes", "heartbeat", "network-step", "parallel-copies", "am-start", "straggler",
+		"workload", "cluster", "policies", "param", "seed", "jobs", "lenient", "slowstart", "no-writes", "heartbeat", "network-step", "parallel-copies", "am-start", "straggler", "lose",
 		"relay", "relay-pin", "relay-trim", "report", "output",
 	}
 }

@@ -53,6 +53,9 @@ func (a *simulateAnswer) about(w io.Writer) {
 	if c.Copies > 0 {
 		fmt.Fprintln(w, c.copiesText())
 	}
+	for i := range c.Losses {
+		fmt.Fprintln(w, c.Losses[i].String())
+	}
 	if len(a.seeds) > 1 {
 		fmt.Fprintf(w, "median of %d seeds (least-most)\n", len(a.seeds))
 	}
@@ -169,6 +172,9 @@ func (a *simulateAnswer) notes(w io.Writer) {
 			of   func(r *sim.Run) int
 		}{
 			{"reduces that gave their container up to maps of their own job, and began anew", func(r *sim.Run) int { return r.Preempted }},
+			{"attempts that ended with a lost node, and began anew", func(r *sim.Run) int { return r.Lost }},
+			{"tasks that were done and ran again, since what they left was lost", func(r *sim.Run) int { return r.Redone }},
+			{"jobs that did not come to their end: no replica of a block was left, or they read what such a job was to write", func(r *sim.Run) int { return r.Jobs - r.Finished }},
 			{"placements that broke a rule of the engine, and were dropped", func(r *sim.Run) int { return int(r.Rejected) }},
 		} {
 			var counts []string

@@ -71,6 +71,8 @@ type tally struct {
 	overTraffic int // (node, sample) pairs
 	inspections int
 	preempted   int // reduces
+	lost        int // attempts
+	redone      int // tasks
 	groups      int // of tasks that fetch, that the network was given
 }
 
@@ -123,6 +125,12 @@ func (b *book) ended(j *job, took model.Duration) {
 func (b *book) finish(j *job, at model.Time) {
 	b.last = max(b.last, at)
 	b.response[j.index] = at.Sub(j.submit).Seconds()
+	b.forsake(j, at)
+	b.count(j)
+}
+
+// forsake takes note that a job is over, with its tasks done or not.
+func (b *book) forsake(j *job, at model.Time) {
 	b.activeShuffle -= j.of.Shuffle()
 	b.activeMaps -= j.count(model.StageMap).total
 	u := b.users[j.of.User]
@@ -130,6 +138,10 @@ func (b *book) finish(j *job, at model.Time) {
 		b.withJobs--
 		u.with += at.Sub(u.since).Seconds()
 	}
+}
+
+// count sums what a job that is done has moved.
+func (b *book) count(j *job) {
 	shuffled, crossed, gathers := model.Bytes(0), 0.0, false
 	for i := range j.stages {
 		t := &j.stages[i]
@@ -190,6 +202,21 @@ func demandOf(s *world, j *job) shuffle.Demand {
 		d.CrossRack = max(d.CrossRack, crossing(s, t))
 	}
 	return d
+}
+
+// met returns the demands of the jobs, without those that did not come to their
+// end: no bound holds for them.
+func (b *book) met() []shuffle.Demand {
+	if !slices.ContainsFunc(b.response, func(seconds float64) bool { return seconds < 0 }) {
+		return b.demands
+	}
+	var out []shuffle.Demand
+	for i, seconds := range b.response {
+		if seconds >= 0 {
+			out = append(out, b.demands[i])
+		}
+	}
+	return out
 }
 
 // crossing returns the least that crosses racks of what a stage gathers from

@@ -104,6 +104,7 @@ type node struct {
 	used    pools
 	outputs model.Bytes // of the maps that run on it, as they will be
 	moved   bool        // it is fuller or emptier than it was told
+	lost    int         // losses it is in
 }
 
 // layout is the cluster as a run uses it.
@@ -113,6 +114,7 @@ type layout struct {
 	ofRack [][]int // nodes by rack
 	ids    []model.RackID
 	kinds  []model.Stage // see Cluster
+	lost   int           // nodes that are not there
 }
 
 func newLayout(c *Cluster) layout {

@@ -1,6 +1,10 @@
 package sim
 
-import "heddle/core/model"
+import (
+	"slices"
+
+	"heddle/core/model"
+)
 
 // event is the end of a task attempt, as far as it is known: attempts that wait
 // for the network have none.
@@ -20,7 +24,11 @@ type queue struct {
 
 func (q *queue) push(at model.Time, attempt int32) {
 	q.seq++
-	q.heap = append(q.heap, event{at, q.seq, attempt})
+	q.insert(event{at, q.seq, attempt})
+}
+
+func (q *queue) insert(e event) {
+	q.heap = append(q.heap, e)
 	for i := len(q.heap) - 1; i > 0; {
 		parent := (i - 1) / 2
 		if !q.heap[i].before(q.heap[parent]) {
@@ -58,6 +66,19 @@ func (q *queue) pop() event {
 	}
 }
 
+// drop takes the event of an attempt out, if it has one.
+func (q *queue) drop(attempt int32) {
+	i := slices.IndexFunc(q.heap, func(e event) bool { return e.attempt == attempt })
+	if i < 0 {
+		return
+	}
+	rest := append(q.heap[:i:i], q.heap[i+1:]...)
+	q.heap = q.heap[:0]
+	for _, e := range rest {
+		q.insert(e)
+	}
+}
+
 // attempt is a running task.
 type attempt struct {
 	job      *job
@@ -66,6 +87,7 @@ type attempt struct {
 	task     int32
 	waits    int32 // groups it is in that have yet to fetch all
 	node     int32
+	source   int32 // node of the replica it reads over the network
 	launched model.Time
 	ready    model.Time // when it has computed; the network may take longer
 	written  bool       // a map's output is on its way to HDFS

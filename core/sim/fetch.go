@@ -69,22 +69,46 @@ func (e *inflow) drawn(task, from int, output model.Bytes) model.Bytes {
 	return 0
 }
 
-// hand hands the output of a task that is done on over an edge.
-func (e *inflow) hand(net *network.Fast, task, rack int, output model.Bytes) {
+// hand hands the output of a task that is done on over an edge; again, if it was
+// lost before.
+func (e *inflow) hand(net *network.Fast, task, rack int, output model.Bytes, again bool) {
 	over := e.from.complete()
 	if !e.each() {
-		net.AddOutput(e.shuffle, rack, output)
+		if again {
+			net.RemakeOutput(e.shuffle, rack, output)
+		} else {
+			net.AddOutput(e.shuffle, rack, output)
+		}
 		if over {
 			net.Seal(e.shuffle)
 		}
 		return
 	}
 	for _, g := range e.alone {
-		if bytes := e.drawn(g.task, task, output); bytes > 0 {
+		at := slices.Index(g.owed, task)
+		switch bytes := e.drawn(g.task, task, output); {
+		case at >= 0:
+			g.owed = slices.Delete(g.owed, at, at+1)
+			net.RemakeOutput(g.shuffle, rack, bytes)
+		case bytes > 0:
 			net.AddOutput(g.shuffle, rack, bytes)
 		}
 		if over {
 			net.Seal(g.shuffle)
+		}
+	}
+}
+
+// takeBack takes the output of a task that is lost back.
+func (e *inflow) takeBack(net *network.Fast, task, rack int, output model.Bytes) {
+	if !e.each() {
+		net.RemoveOutput(e.shuffle, rack, output)
+		return
+	}
+	for _, g := range e.alone {
+		if bytes := e.drawn(g.task, task, output); bytes > 0 {
+			g.owed = append(g.owed, task)
+			net.RemoveOutput(g.shuffle, rack, bytes)
 		}
 	}
 }

@@ -9,7 +9,8 @@ import (
 
 // hdfs places blocks as the NameNode does by default: the first replica with
 // the writer, the second on a node of another rack, the others on further nodes
-// of the second's rack (BlockPlacementPolicyDefault; algorithms.md 1.2).
+// of the second's rack (BlockPlacementPolicyDefault; algorithms.md 1.2). What would
+// be on a node that is lost is on another: the NameNode has made up for it.
 type hdfs struct {
 	layout      *layout
 	replication int
@@ -40,11 +41,12 @@ func (h *hdfs) replicas(dst []int32, writer int) []int32 {
 			second++
 		}
 	}
+	second = h.rackBeside(second, first)
 	of := h.layout.ofRack[second]
 	from, left := h.rand.IntN(len(of)), h.replication-1
 	for i := range of {
 		n := int32(of[(from+i)%len(of)]) //nolint:gosec // of the cluster's nodes
-		if int(n) == writer {
+		if int(n) == writer || h.layout.lost > 0 && h.layout.nodes[n].lost > 0 {
 			continue
 		}
 		dst = append(dst, n)
@@ -83,10 +85,36 @@ func (h *hdfs) writers(f *workload.File) func() int {
 		return func() int { return n }
 	case workload.Everywhere, workload.OfParent:
 	}
-	return func() int { return h.rand.IntN(len(h.layout.nodes)) }
+	return func() int { return h.there(h.rand.IntN(len(h.layout.nodes))) }
+}
+
+// there returns a node, or the next that is not lost.
+func (h *hdfs) there(n int) int {
+	if h.layout.lost == 0 || h.layout.lost == len(h.layout.nodes) {
+		return n
+	}
+	for h.layout.nodes[n].lost > 0 {
+		n = (n + 1) % len(h.layout.nodes)
+	}
+	return n
+}
+
+// rackBeside returns a rack, or the next with a node that is not lost, beside
+// another; the other if there is none.
+func (h *hdfs) rackBeside(rack, other int) int {
+	if h.layout.lost == 0 {
+		return rack
+	}
+	for range h.layout.ofRack {
+		if rack != other && slices.ContainsFunc(h.layout.ofRack[rack], func(n int) bool { return h.layout.nodes[n].lost == 0 }) {
+			return rack
+		}
+		rack = (rack + 1) % len(h.layout.ofRack)
+	}
+	return other
 }
 
 func (h *hdfs) nodeOf(rack int) int {
 	of := h.layout.ofRack[rack]
-	return of[h.rand.IntN(len(of))]
+	return h.there(of[h.rand.IntN(len(of))])
 }

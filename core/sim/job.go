@@ -3,6 +3,7 @@ package sim
 import (
 	"math"
 	"math/bits"
+	"slices"
 
 	"heddle/core/model"
 	"heddle/core/sim/network"
@@ -16,13 +17,20 @@ type job struct {
 	index  int // in the workload
 	id     model.AppID
 	submit model.Time
-	am     int32   // node of the ApplicationMaster, -1 where it takes no container
 	stages []stage // as in the workload: each after those it reads
-	open   int     // stages that are not complete
+	open   int     // stages that no other reads and that are not complete
 	nodes  []int32 // of completed tasks that write to HDFS: where the output lies
 	first  float64 // part of the maps done when a task that fetches was first launched, below 0 before
+	master
 	yields
 	news
+}
+
+// master is a job's ApplicationMaster.
+type master struct {
+	am       int32      // its node, -1 where it takes no container
+	mastered model.Time // when its container was launched, or the job submitted
+	orphan   bool       // it was lost, and the next has not asked for anything
 }
 
 // yields is when a job gives up tasks that fetch for tasks it cannot start.
@@ -36,6 +44,7 @@ type news struct {
 	dirty      bool // something to tell the scheduler
 	changed    []model.Task
 	told       bool       // its configuration and blocks have been told
+	moved      bool       // its blocks are to be told again
 	counted    model.Time // when its counters were told last
 	countedAll bool       // with all maps done
 }
@@ -90,7 +99,8 @@ type yield struct {
 	output  model.Bytes   // of all tasks
 	left    model.Bytes   // by completed tasks
 	leftOn  []model.Bytes // the same by rack
-	at      []int32       // node of each task, where a reader needs to know; else nil
+	at      []int32       // node of each task, where a reader or a loss needs to know; else nil. ^node: lost since
+	again   map[int]bool  // tasks that were done, lost their output, and are not done again
 	readers []*inflow
 }
 
@@ -126,6 +136,7 @@ type group struct {
 	task    int           // of a group that is one task's own
 	shuffle network.JobID // the same
 	tasks   []int32
+	owed    []int // on its own: tasks whose output it was given and lost
 }
 
 // blocks are what the tasks of a stage read, one each.
@@ -227,24 +238,34 @@ func newStages(s *world, j *job) []stage {
 			join(&list[e.From], t, e.Kind)
 		}
 	}
-	var count [2]int // tasks, by kind
+	number(list)
 	for i := range list {
-		t := &list[i]
-		k := 0
-		if t.kind == model.StageMap {
-			k = 1
-		}
-		t.base = count[k]
-		count[k] += t.total
-		for _, e := range t.inputs {
-			if e.shuffle = none; !e.each() {
-				e.shuffle = s.net.AddJob(e.parts())
-			} else if e.from.at == nil {
-				e.from.at = make([]int32, e.from.total)
-			}
+		for _, e := range list[i].inputs {
+			e.open(s)
 		}
 	}
 	return list
+}
+
+// number numbers the tasks of each kind through.
+func number(list []stage) {
+	var count [2]int // tasks, by kind
+	for i := range list {
+		t := &list[i]
+		k := boolean(t.kind == model.StageMap)
+		t.base = count[k]
+		count[k] += t.total
+	}
+}
+
+// open opens an edge for what its tasks fetch together.
+func (e *inflow) open(s *world) {
+	if e.shuffle = none; !e.each() {
+		e.shuffle = s.net.AddJob(e.parts())
+	}
+	if e.from.at == nil && (e.each() || s.faults != nil) {
+		e.from.at = make([]int32, e.from.total)
+	}
 }
 
 const none = -1
@@ -281,16 +302,50 @@ const weights = 1 << 50
 func (s *source) place(task int, bytes model.Bytes, replicas []int32, l *layout) {
 	s.in.upTo[task+1] = s.in.upTo[task] + bytes
 	copy(s.in.of(task), replicas)
+	s.list(task, replicas, l)
+}
+
+// list lists a task by where its block has replicas.
+func (s *source) list(task int, replicas []int32, l *layout) {
 	for i, n := range replicas {
+		if l.nodes[n].lost > 0 {
+			continue
+		}
 		s.byNode.add(int(n), task)
 		rack, again := l.nodes[n].rack, false
 		for _, before := range replicas[:i] {
-			again = again || l.nodes[before].rack == rack
+			again = again || l.nodes[before].rack == rack && l.nodes[before].lost == 0
 		}
 		if !again {
 			s.byRack.add(rack, task)
 		}
 	}
+}
+
+// relist lists the tasks that wait by where their blocks have replicas now.
+func (t *stage) relist(l *layout) {
+	t.byNode, t.byRack = newLists(len(l.nodes), 0), newLists(len(l.ids), 0)
+	for task, state := range t.state {
+		if state == waiting && t.in.held(task) {
+			t.list(task, l.known(t.in.of(task)), l)
+		}
+	}
+}
+
+// known returns the replicas there are of a block, as the NameNode and the asks of
+// the job have them: on nodes that are there, or all where none is.
+func (l *layout) known(replicas []int32) []int32 {
+	if at := slices.Index(replicas, end); at >= 0 {
+		replicas = replicas[:at]
+	}
+	if l.lost == 0 {
+		return replicas
+	}
+	live := slices.DeleteFunc(slices.Clone(replicas), func(n int32) bool { return l.nodes[n].lost > 0 })
+	if len(live) == 0 {
+		return replicas
+	}
+	return live
 }
 
 // pick takes a waiting task for a node: a node-local, a rack-local, any; -1
@@ -376,7 +431,7 @@ func (j *job) count(kind model.Stage) tasks {
 // (FSAppAttempt.getHeadroom with a queue for each user; hadoop.md 5.3).
 func (j *job) headroom(s *world) int {
 	b := &s.book
-	return max(min(s.jobs.free.sum(), s.cluster.Containers()/max(b.withJobs, 1)-b.users[j.of.User].running), 0)
+	return max(min(s.jobs.free.sum(), s.faults.containers(s.cluster)/max(b.withJobs, 1)-b.users[j.of.User].running), 0)
 }
 
 // wanted returns how many tasks of a stage that reads stages the

@@ -32,6 +32,9 @@ type chains struct {
 	members  [][]int   // of a workflow, by its first job
 }
 
+// left reports whether there are jobs that are not over.
+func (t *jobTable) left() bool { return len(t.live)+len(t.waiting)+len(t.arrivals)+t.masters > 0 }
+
 func newJobTable(w *workload.Workload) jobTable {
 	n := len(w.Jobs)
 	t := jobTable{byID: map[model.AppID]*job{}, chains: chains{
@@ -70,6 +73,40 @@ func (c *chains) root(i int) int {
 func (c *chains) join(a, b int) {
 	a, b = c.root(a), c.root(b)
 	c.first[max(a, b)] = min(a, b)
+}
+
+// finish ends a job, and lets those that read its output begin.
+func (t *jobTable) finish(s *world, j *job, at model.Time) {
+	t.leave(s, j, at)
+	t.finished++
+	s.book.finish(j, at)
+	t.release(s.work, j.index, at, j.nodes)
+}
+
+// leave takes a job away that is over, with what it still runs and asks for.
+func (t *jobTable) leave(s *world, j *job, at model.Time) {
+	busy := false
+	for i := range j.stages {
+		s.desk.demand[s.layout.pool(j.stages[i].kind)] -= j.stages[i].pending()
+		busy = busy || j.stages[i].running > 0
+	}
+	if busy {
+		s.running.stopAll(s, j, at)
+	}
+	t.live = slices.DeleteFunc(t.live, func(o *job) bool { return o == j })
+	delete(t.byID, j.id)
+	if j.am != end {
+		t.masters--
+		s.vacate(&s.layout.nodes[j.am], j, 0, at.Sub(j.mastered))
+	}
+	for i := range j.stages {
+		for _, e := range j.stages[i].inputs {
+			if e.shuffle != none {
+				s.net.RemoveJob(e.shuffle)
+			}
+		}
+	}
+	s.desk.ended = append(s.desk.ended, j)
 }
 
 // release takes note that a job is done and adds the jobs that waited for it

@@ -21,9 +21,7 @@ type Params struct {
 	// no time and no container.
 	AMStart model.Duration
 	AMShare float64 // of all containers that ApplicationMasters may have, one at least (maximum-am-resource-percent)
-	// Straggler is the part of all attempts that compute StragglerFactor times as long as their task costs; which ones
-	// is drawn. 0 is none.
-	Straggler, StragglerFactor float64
+	Faults
 	// Starved is how long a job may have pending maps, none running and no container free before it gives a rack's
 	// reduces up for them (RMContainerAllocator's preemption of reduces).
 	Starved model.Duration
@@ -46,6 +44,14 @@ type Network struct {
 // mostCopies is more than any cluster is set to.
 const mostCopies = 1000
 
+// Faults are what goes wrong in a run.
+type Faults struct {
+	// Straggler is the part of all attempts that compute StragglerFactor times as long as their task costs; which ones
+	// is drawn. 0 is none.
+	Straggler, StragglerFactor float64
+	Losses                     []Loss // of nodes
+}
+
 func (p *Params) clock() float64 {
 	if p.Clock == nil {
 		return 0
@@ -57,7 +63,7 @@ func (p *Params) clock() float64 {
 func DefaultParams() Params {
 	return Params{
 		Heartbeat: model.Second, Slowstart: 0.05, RampUp: 0.5, MinSource: 0.25, MaxSource: 0.75, AMShare: 0.1, Starved: 5 * model.Second,
-		StragglerFactor: 1, Network: Network{NetworkStep: model.Second, ParallelCopies: 5}, Congestion: 0.8, Sample: 10 * model.Second, Seed: 1,
+		Faults: Faults{StragglerFactor: 1}, Network: Network{NetworkStep: model.Second, ParallelCopies: 5}, Congestion: 0.8, Sample: 10 * model.Second, Seed: 1,
 	}
 }
 

@@ -60,6 +60,8 @@ type Effort struct {
 // Detail is what is not printed.
 type Detail struct {
 	Preempted int       // reduces that gave their container up for maps
+	Lost      int       // attempts that ended with their node
+	Redone    int       // tasks that were done and ran again, since their output was lost
 	Rejected  int64     // placements that broke a rule of the engine
 	Responses []float64 // by job of the workload, seconds
 	ByRack    []network.Traffic
@@ -139,7 +141,7 @@ func (s *Sim) result() Run {
 	r := Run{Policy: s.engine.Name(), Seed: s.params.Seed}
 	r.Outcome = Outcome{Jobs: len(s.work.Jobs), Finished: s.jobs.finished, Makespan: max(b.last.Sub(b.first).Seconds(), 0)}
 	r.Effort = Effort{Placements: b.placements, Events: b.events, EngineS: b.engine}
-	r.Detail = Detail{Preempted: t.preempted, Responses: b.response, ByRack: s.net.Traffic(nil)}
+	r.Detail = Detail{Preempted: t.preempted, Lost: t.lost, Redone: t.redone, Responses: b.response, ByRack: s.net.Traffic(nil)}
 	r.Uplinks = Uplinks{s.layout.ids, usedStep.Seconds(), b.links.used}
 	r.ShuffleBytes, r.Congestion = t.shuffled, Congestion{t.congestion, t.onsets, s.params.Congestion}
 	r.Throughput = ratio(float64(r.Finished), r.Makespan)
@@ -223,7 +225,7 @@ func (b *book) jain() float64 {
 // bound fills in the lower bounds and how far the run is above them.
 func (s *world) bound(r *Run) {
 	supply := shuffle.Supply{Uplinks: s.cluster.uplinks(), Containers: s.cluster.Containers(), Slots: s.cluster.Slots()}
-	d := s.book.demands
+	d := s.book.met()
 	for i := range d {
 		r.Bounds.CrossRack += d[i].CrossRack
 	}

@@ -53,11 +53,12 @@ func (s *world) start(index int) {
 	}
 	j.first = -1
 	j.stages = newStages(s, j)
-	j.open = len(j.stages)
 	blocks := s.hdfs.of(index)
 	for i := range j.stages {
+		j.open += boolean(len(j.stages[i].readers) == 0)
 		j.stages[i].layOut(s, &blocks)
 	}
+	j.mastered = j.submit
 	s.book.stirred = s.now
 	s.book.arrive(s, j)
 	if j.am = end; s.params.AMStart > 0 {
@@ -69,6 +70,11 @@ func (s *world) start(index int) {
 
 // admit has a job's ApplicationMaster ask for tasks from now on.
 func (s *world) admit(j *job) {
+	if j.orphan {
+		s.faults.adopt(s, j)
+		return
+	}
+	s.faults.relist(s, j) // nodes may have left or come since it was submitted
 	s.jobs.live = append(s.jobs.live, j)
 	s.jobs.byID[j.id] = j
 	for i := range j.stages {
@@ -82,7 +88,7 @@ func (s *world) admit(j *job) {
 // heartbeats. A node gives one.
 func (s *world) startMasters(round func(k int) int32) {
 	t := &s.jobs
-	most := max(int(s.params.AMShare*float64(s.cluster.Containers())), 1)
+	most := max(int(s.params.AMShare*float64(s.faults.containers(s.cluster))), 1)
 	for k := 0; k < len(s.layout.nodes) && len(t.waiting) > 0 && t.masters < most && t.free.sum() > 0; k++ {
 		i := round(k)
 		n := &s.layout.nodes[i]
@@ -93,7 +99,9 @@ func (s *world) startMasters(round func(k int) int32) {
 		t.waiting = t.waiting[1:]
 		t.masters++
 		s.occupy(n, j, 0)
-		j.am = i
+		if j.am = i; s.faults != nil {
+			j.mastered = s.now
+		}
 		s.events.push(s.now.Add(s.params.AMStart), s.running.add(attempt{job: j, am: true, node: i, launched: s.now}))
 	}
 }
@@ -159,7 +167,7 @@ func (s *world) launch(p *model.Placement, node int) {
 	t.running++
 	j.yielding = j.yielding && !t.ready()
 	t.on[n.rack] += t.units(task)
-	a := s.running.add(attempt{job: j, stage: int32(i), task: int32(task), node: int32(node), launched: s.now}) //nolint:gosec // bounded by the workload
+	a := s.running.add(attempt{job: j, stage: int32(i), task: int32(task), node: int32(node), source: end, launched: s.now}) //nolint:gosec // bounded by the workload
 	j.tell(t, task, model.TaskRunning, n, s)
 	if t.kind == model.StageMap {
 		t.level[level]++
@@ -202,27 +210,39 @@ func (t *stage) read(s *world, a int32, level model.Locality) {
 	n.outputs += t.outputOf(task)
 	bytes := t.in.size(task)
 	by.ready = s.now.Add(s.lasts(t.cost(task)))
-	if from := t.from(task, n.rack, level, &s.layout); from >= 0 && bytes > 0 {
-		s.moving.transfer(s.net.AddTransfer(network.MapRead, from, n.rack, bytes), a)
+	if level != model.NodeLocal && bytes > 0 && t.in.held(task) {
+		t.readOver(s, a, bytes)
 		return
 	}
 	s.events.push(by.ready, a)
 }
 
-// from returns the rack a task reads its block from over the network, -1 where
-// it needs none.
-func (s *source) from(task, rack int, level model.Locality, l *layout) int {
-	switch level {
-	case model.NodeLocal:
-		return -1
-	case model.RackLocal:
-		return rack
-	case model.OffSwitch:
+// readOver has a task read what is left of its block over the network. If there
+// is no replica of it, its job fails.
+func (t *stage) readOver(s *world, a int32, bytes model.Bytes) {
+	by := &s.running.list[a]
+	rack := s.layout.nodes[by.node].rack
+	if by.source = t.from(int(by.task), rack, &s.layout); by.source < 0 {
+		s.faults.doom(by.job)
+		return
 	}
-	if s.in.held(task) {
-		return l.nodes[s.in.of(task)[0]].rack
+	s.moving.transfer(s.net.AddTransfer(network.MapRead, s.layout.nodes[by.source].rack, rack, bytes), a)
+}
+
+// from returns the node a task on a rack reads its block from over the network:
+// one of the rack, if there is one. It is -1 where no replica is left.
+func (s *source) from(task, rack int, l *layout) int32 {
+	source := int32(end)
+	for _, n := range s.in.of(task) {
+		switch {
+		case n < 0 || l.nodes[n].lost > 0:
+		case l.nodes[n].rack == rack:
+			return n
+		case source < 0:
+			source = n
+		}
 	}
-	return -1
+	return source
 }
 
 // arrived takes what the network has moved in full.
@@ -272,6 +292,9 @@ func (s *world) write(a int32, bytes model.Bytes) bool {
 	if to >= rack {
 		to++
 	}
+	if to = s.faults.elsewhere(to, rack); to == rack {
+		return false
+	}
 	s.moving.transfer(s.net.AddTransfer(network.Write, rack, to, bytes), a)
 	return true
 }
@@ -296,9 +319,9 @@ func (s *world) end(a int32, at model.Time) {
 	s.vacate(n, j, s.layout.pool(t.kind), at.Sub(by.launched))
 	s.desk.mark(j)
 	s.done(t, &by, n, at)
-	if t.complete() {
+	if t.complete() && len(t.readers) == 0 {
 		if j.open--; j.open == 0 {
-			s.finish(j, at)
+			s.jobs.finish(s, j, at)
 		}
 	}
 }
@@ -326,8 +349,10 @@ func (s *world) done(t *stage, by *attempt, n *node, at model.Time) {
 		return
 	}
 	s.net.Advance(at, s.arrived)
+	again := t.again[task]
+	delete(t.again, task)
 	for _, e := range t.readers {
-		e.hand(s.net, task, n.rack, out)
+		e.hand(s.net, task, n.rack, out, again)
 	}
 }
 
@@ -355,7 +380,7 @@ func (s *world) yield() {
 			continue
 		}
 		j.starved, j.yielding = s.now, true
-		s.giveUp(j, min(pending, max(held/2, 1)))
+		j.giveUp(s, min(pending, max(held/2, 1)))
 		s.desk.mark(j)
 	}
 }
@@ -386,7 +411,7 @@ func (g *gather) ready() bool {
 
 // giveUp kills so many of a job's tasks that wait for others, of its last stage
 // first, of a stage those that were launched last.
-func (s *world) giveUp(j *job, most int) {
+func (j *job) giveUp(s *world, most int) {
 	for i := len(j.stages) - 1; i >= 0 && most > 0; i-- {
 		t := &j.stages[i]
 		if t.ready() {
@@ -394,45 +419,8 @@ func (s *world) giveUp(j *job, most int) {
 		}
 		for ; most > 0 && len(t.groups) > 0; most-- {
 			last := t.groups[len(t.groups)-1]
-			s.kill(t, last.tasks[len(last.tasks)-1])
+			s.book.tally.preempted++
+			s.running.beginAnew(s, last.tasks[len(last.tasks)-1])
 		}
 	}
-}
-
-// kill kills a task that fetches. It begins anew.
-func (s *world) kill(t *stage, a int32) {
-	by := s.running.list[a]
-	n, task := &s.layout.nodes[by.node], int(by.task)
-	t.stopFetching(s, a)
-	s.running.remove(a)
-	s.vacate(n, by.job, s.layout.pool(t.kind), s.now.Sub(by.launched))
-	s.book.tally.preempted++
-	t.state[task] = waiting
-	t.next = min(t.next, task)
-	t.running--
-	t.on[n.rack] -= t.units(task)
-	t.asked--
-	by.job.tell(t, task, model.TaskPending, n, s)
-}
-
-// finish ends a job, and lets those that read its output begin.
-func (s *world) finish(j *job, at model.Time) {
-	t := &s.jobs
-	t.live = slices.DeleteFunc(t.live, func(o *job) bool { return o == j })
-	delete(t.byID, j.id)
-	t.finished++
-	if j.am != end {
-		t.masters--
-		s.vacate(&s.layout.nodes[j.am], j, 0, at.Sub(j.submit))
-	}
-	for i := range j.stages {
-		for _, e := range j.stages[i].inputs {
-			if e.shuffle != none {
-				s.net.RemoveJob(e.shuffle)
-			}
-		}
-	}
-	s.desk.ended = append(s.desk.ended, j)
-	s.book.finish(j, at)
-	t.release(s.work, j.index, at, j.nodes)
 }

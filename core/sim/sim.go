@@ -11,7 +11,7 @@
 // another rack (run.go, package network). HDFS lays files out by its default rule
 // (hdfs.go), the ApplicationMaster asks for reduces by Hadoop's (job.go).
 //
-// What is not simulated is in docs/simulator.md.
+// Nodes may be lost on the way (loss.go). What is not simulated is in docs/simulator.md.
 package sim
 
 import (
@@ -59,6 +59,7 @@ type world struct {
 	jobs    jobTable
 	desk    desk
 	book    book
+	faults  *faults // nil without
 }
 
 // New prepares a run of a workload on a cluster under a policy of a name.
@@ -66,7 +67,7 @@ func New(p Params, c Cluster, w *workload.Workload, name string, pol policy.Poli
 	if err := errors.Join(p.Validate(), c.Validate(), p.fits(&c)); err != nil {
 		return nil, err
 	}
-	if err := errors.Join(simulable(w), there(w, &c)); err != nil {
+	if err := errors.Join(simulable(w), there(w, &c), checkLosses(p.Losses, &c)); err != nil {
 		return nil, err
 	}
 	net, err := newNetwork(&c, p.Network)
@@ -78,6 +79,7 @@ func New(p Params, c Cluster, w *workload.Workload, name string, pol policy.Poli
 		world: world{params: p, cluster: &c, work: w, layout: l, net: net, jobs: newJobTable(w), book: newBook(&c, w)},
 		state: state.New(stateConfig(&c, &l)),
 	}
+	s.faults = newFaults(p.Losses, &s.layout)
 	s.jobs.free = c.places()
 	s.hdfs = hdfs{layout: &s.layout, replication: c.Replication, seed: p.Seed}
 	s.copies = rand.New(rand.NewPCG(p.Seed, 1))
@@ -173,6 +175,7 @@ func (s *Sim) advance() bool {
 			s.book.stirred.Sub(0).Seconds(), len(s.jobs.live)+len(s.jobs.waiting), s.jobs.stuck())
 		return true
 	}
+	s.faults.happen(s, next)
 	s.happen(next)
 	s.now = next
 	s.submit()
@@ -185,6 +188,7 @@ func (s *Sim) advance() bool {
 		}
 	}
 	s.offer()
+	s.faults.bury(&s.world)
 	s.yield()
 	return true
 }
@@ -207,6 +211,9 @@ func (s *Sim) nextBeat() (model.Time, bool) {
 		if t := s.work.Jobs[s.jobs.arrivals[0]].Submit; !ok || t < at {
 			at, ok = t, true
 		}
+	}
+	if t, left := s.faults.next(); left && (!ok || t < at) && s.jobs.left() {
+		at, ok = t, true
 	}
 	if !ok {
 		return 0, false

@@ -14,6 +14,11 @@ type pools [2]int
 
 func (p pools) sum() int { return p[0] + p[1] }
 
+// plus returns the sum of pools, of the others so many times.
+func (p pools) plus(o pools, times int) pools {
+	return pools{p[0] + times*o[0], p[1] + times*o[1]}
+}
+
 // places are what a rack's nodes have each, by kind.
 func (r *Rack) places() pools {
 	if r.Slots.Typed() {

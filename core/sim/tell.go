@@ -111,8 +111,12 @@ func (s *Sim) tellNodes() {
 	room.nodes = room.nodes[:0]
 	for _, n := range d.moved {
 		n.moved = false
+		state := model.NodeRunning
+		if n.lost > 0 {
+			state = model.NodeLost
+		}
 		room.nodes = append(room.nodes, model.Node{
-			ID: n.id, Host: n.host, Rack: s.layout.ids[n.rack], State: model.NodeRunning, Total: s.cluster.Container.Times(int64(n.total.sum())),
+			ID: n.id, Host: n.host, Rack: s.layout.ids[n.rack], State: state, Total: s.cluster.Container.Times(int64(n.total.sum())),
 			Used: s.cluster.Container.Times(int64(n.used.sum())), Containers: n.used.sum(),
 		})
 	}
@@ -158,11 +162,15 @@ func (s *Sim) tellJob(j *job) {
 		s.introduceJob(j)
 	}
 	for i := range j.stages {
-		if t := &j.stages[i]; t.kind != model.StageMap {
+		if t := &j.stages[i]; t.kind != model.StageMap && !j.orphan {
 			asked := j.wanted(t, &s.world)
 			s.desk.demand[s.layout.pool(t.kind)] += asked - t.asked
 			t.asked = asked
 		}
+	}
+	if j.moved {
+		j.moved = false
+		s.apply(model.SourceHDFS, j.located(j.blocks(&s.world)))
 	}
 	m, r := s.tellTasks(j)
 	if fresh {
@@ -203,10 +211,18 @@ func (s *Sim) introduceJob(j *job) {
 		Replication: s.cluster.Replication, MapTask: s.cluster.Container, ReduceTask: s.cluster.Container,
 		Workflow: s.jobs.workflow(s.work, j.index),
 	})
-	if blocks := s.blocks(j); len(blocks) > 0 {
-		s.apply(model.SourceHDFS, model.BlocksFact{Path: "/in/" + string(j.id), Files: 1, Blocks: blocks})
+	if blocks := j.blocks(&s.world); len(blocks) > 0 {
+		s.apply(model.SourceHDFS, j.located(blocks))
 		j.changed = append(j.pendingTasks(blocks), j.changed...)
 	}
+	if j.orphan {
+		j.tellWaiting(&s.world, nil)
+	}
+}
+
+// located is where the blocks of a job's input are.
+func (j *job) located(blocks []model.Block) model.BlocksFact {
+	return model.BlocksFact{Path: "/in/" + string(j.id), Files: 1, Blocks: blocks}
 }
 
 // countersEvery is how often a job's counters are read: like a poller that asks
@@ -300,10 +316,7 @@ func (t *stage) inputOn(l *layout) []model.Bytes {
 	var racks []int
 	for task := range t.total {
 		racks = racks[:0]
-		for _, n := range t.in.of(task) {
-			if n < 0 {
-				continue
-			}
+		for _, n := range l.known(t.in.of(task)) {
 			if r := l.nodes[n].rack; !slices.Contains(racks, r) {
 				racks = append(racks, r)
 				on[r] += t.in.size(task)
@@ -314,7 +327,7 @@ func (t *stage) inputOn(l *layout) []model.Bytes {
 }
 
 // blocks returns the blocks of a job's input, none if it reads nothing.
-func (s *world) blocks(j *job) []model.Block {
+func (j *job) blocks(s *world) []model.Block {
 	total := j.count(model.StageMap).total
 	out := make([]model.Block, 0, total)
 	hosts, racks := make([]string, 0, total*s.cluster.Replication), make([]model.RackID, 0, total*s.cluster.Replication)
@@ -325,10 +338,8 @@ func (s *world) blocks(j *job) []model.Block {
 				continue
 			}
 			from := len(hosts)
-			for _, n := range t.in.of(task) {
-				if n >= 0 {
-					hosts, racks = append(hosts, s.layout.nodes[n].host), append(racks, s.layout.ids[s.layout.nodes[n].rack])
-				}
+			for _, n := range s.layout.known(t.in.of(task)) {
+				hosts, racks = append(hosts, s.layout.nodes[n].host), append(racks, s.layout.ids[s.layout.nodes[n].rack])
 			}
 			out = append(out, model.Block{Length: t.in.size(task), Hosts: hosts[from:], Racks: racks[from:]})
 		}
@@ -358,6 +369,33 @@ func (j *job) pendingTasks(blocks []model.Block) []model.Task {
 		}
 	}
 	return out
+}
+
+// tellWaiting tells of the maps of a job that wait, with the hosts of their
+// blocks: of those with a replica on given nodes, of all without any given. A job
+// without ApplicationMaster asks for none.
+func (j *job) tellWaiting(s *world, nodes []int) {
+	state := model.TaskPending
+	if j.orphan {
+		state = model.TaskFailed
+	}
+	for i := range j.stages {
+		t := &j.stages[i]
+		for task, is := range t.state {
+			if t.kind != model.StageMap || is != waiting || !j.told {
+				continue
+			}
+			replicas := t.in.of(task)
+			if len(nodes) > 0 && !slices.ContainsFunc(replicas, func(n int32) bool { return slices.Contains(nodes, int(n)) }) {
+				continue
+			}
+			news := model.Task{Stage: t.kind, Index: t.base + task, State: state, Input: model.Unknown, Output: model.Unknown, Shuffled: model.Unknown}
+			for _, n := range s.layout.known(replicas) {
+				news.Preferred = append(news.Preferred, s.layout.nodes[n].host)
+			}
+			j.changed = append(j.changed, news)
+		}
+	}
 }
 
 func boolean(b bool) int {

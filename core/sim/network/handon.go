@@ -56,10 +56,10 @@ func (s *shuffles) handTo(j *job, id ID, weigh bool) {
 		for r := range s.racks {
 			s.give(j, id, r, j.part(r, joining, g.reduces))
 		}
+		g.owed += j.missing(joining)
 	}
 	if j.sealed && !g.followed {
-		g.followed = true
-		s.net.ended = append(s.net.ended, Done{Kind: Shuffle, ID: id})
+		s.follow(id)
 	}
 }
 

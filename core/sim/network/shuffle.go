@@ -42,6 +42,7 @@ type job struct {
 	here     []ID          // by rack: the group that reduces join while maps run, or none
 	groups   []ID
 	total    model.Bytes // sum of output
+	lost     model.Bytes // taken away, and not made again
 	weighed  model.Bytes // total when the weights were set
 	handed   model.Time  // when it was last handed on
 	sealed   bool
@@ -53,10 +54,11 @@ type job struct {
 type group struct {
 	job      JobID
 	rack     int32
-	reduces  int32 // fetching
-	joining  int32 // started, and nothing handed on to them
-	place    int32 // in job.groups
-	followed bool  // one of its flows is watched, or has ended
+	reduces  int32       // fetching
+	joining  int32       // started, and nothing handed on to them
+	place    int32       // in job.groups
+	followed bool        // one of its flows is watched, or has ended
+	owed     model.Bytes // of what was taken away
 }
 
 // AddJob adds a job of so many reduces.
@@ -171,6 +173,7 @@ func (f *Fast) RemoveReduces(id ID, reduces int) model.Bytes {
 	}
 	part := float64(gone) / float64(g.reduces)
 	g.reduces -= gone
+	g.owed -= model.Bytes(float64(g.owed) * part)
 	var left model.Bytes
 	for r := range s.racks {
 		left += s.shrink(small(int(id)*s.racks+r), part)
