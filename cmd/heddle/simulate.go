@@ -69,6 +69,7 @@ seeds the table shows the median, with the least and the most in brackets.`,
 	f.DurationVar(&q.amStart, "am-start", 0, "how long an ApplicationMaster takes to ask for tasks once it has a container, which it keeps; 0: none is simulated")
 	f.StringArrayVar(&q.lose, "lose", nil, "nodes that leave the cluster, and come back free if they do, as `WHAT`: rack=2,at=10m,for=5m or node=2/3,at=600s, the third node of the second rack; may be given several times")
 	f.StringVar(&q.straggler, "straggler", "", "the part of all attempts that straggle, 0 to 1, and how many times as long these compute: `PART,FACTOR`, as in 0.05,3")
+	f.BoolVar(&q.speculation, "speculation", false, "give tasks that are late an extra attempt by the rules of MapReduce, which is Hadoop's default; only stragglers are late")
 	f.StringVar(&q.relay.scheduler, "relay", "", "put the plans of each policy into what `SCHEDULER`, a policy too, is asked for, as heddle's relay does")
 	f.DurationVar(&q.relay.pin, "relay-pin", 30*time.Second, "how long reduces wait for the racks that were planned for them")
 	f.DurationVar(&q.relay.trim, "relay-trim", 10*time.Second, "the same for maps")
@@ -96,8 +97,9 @@ type simulateQuestion struct {
 
 // faultFlags are the flags of what goes wrong.
 type faultFlags struct {
-	straggler string
-	lose      []string
+	straggler   string
+	lose        []string
+	speculation bool
 }
 
 // networkFlags are the flags of the simulated network.
@@ -225,6 +227,7 @@ func (q *simulateQuestion) hadoop(p *sim.Params) error {
 	if p.Straggler, p.StragglerFactor, err = parseStraggler(q.straggler); err != nil {
 		return err
 	}
+	p.Speculation = q.speculation
 	if p.Losses, err = parseLosses(q.lose); err != nil {
 		return err
 	}

@@ -391,3 +391,20 @@ func TestSimulateLoses(t *testing.T) {
 		t.Errorf("%g s; losses (-want +got):\n%s", a.Runs[0].Makespan, diff)
 	}
 }
+
+// Extra attempts are counted below the tables.
+func TestSimulateSpeculates(t *testing.T) {
+	t.Parallel()
+	args := []string{"--workload", simSynth, "--cluster", simCluster4, "--policies", "fair", "--straggler", "0.1,20"}
+	without := simulated(t, args...)
+	args = append(args, "--speculation")
+	if a := simulated(t, args...); !a.Cluster.Speculation || a.Runs[0].JCT.Mean >= without.Runs[0].JCT.Mean || a.Runs[0].Placements <= without.Runs[0].Placements {
+		t.Errorf("%g s for %d placements, without %g s for %d", a.Runs[0].JCT.Mean, a.Runs[0].Placements, without.Runs[0].JCT.Mean, without.Runs[0].Placements)
+	}
+	_, out, _ := heddle(t, append([]string{"simulate"}, args...)...)
+	for _, text := range []string{"\ntasks that are late get an extra attempt\n", "\nfair: extra attempts of tasks that were late: ", "fair: extra attempts that were done before the first: "} {
+		if !strings.Contains(out, text) {
+			t.Errorf("no %q in\n%s", text, out)
+		}
+	}
+}

@@ -62,6 +62,7 @@ type clusterSummary struct {
 	Straggler   float64       `json:"straggler_part"`            // of all attempts
 	Slower      float64       `json:"straggler_factor"`          // times as long these compute
 	Copies      int           `json:"parallel_copies,omitempty"` // where they are not Hadoop's
+	Speculation bool          `json:"speculation,omitempty"`
 	Losses      []lossSummary `json:"losses,omitempty"`
 }
 
@@ -99,7 +100,7 @@ type rackSummary struct {
 func summarizeCluster(c *sim.Cluster, p *sim.Params) clusterSummary {
 	s := clusterSummary{
 		Racks: len(c.Racks), Containers: c.Containers(), Block: c.Block, Replication: c.Replication, Writes: c.CrossRackWrites,
-		HeartbeatS: p.Heartbeat.Seconds(), Slowstart: p.Slowstart, Straggler: p.Straggler, Slower: p.StragglerFactor,
+		HeartbeatS: p.Heartbeat.Seconds(), Slowstart: p.Slowstart, Straggler: p.Straggler, Slower: p.StragglerFactor, Speculation: p.Speculation,
 	}
 	if p.ParallelCopies != sim.DefaultParams().ParallelCopies {
 		s.Copies = p.ParallelCopies
@@ -127,6 +128,8 @@ func (c *clusterSummary) writesText() string {
 	}
 	return "copies of what is written do not cross racks"
 }
+
+const speculationText = "tasks that are late get an extra attempt"
 
 func (c *clusterSummary) stragglersText() string {
 	return fmt.Sprintf("%g %% of the attempts compute %g times as long", 100*c.Straggler, c.Slower)

@@ -72,6 +72,9 @@ func (a *simulateAnswer) clusterRows() []report.Row {
 	if c.Straggler > 0 {
 		rows = append(rows, report.Row{Name: "Stragglers", Value: c.stragglersText()})
 	}
+	if c.Speculation {
+		rows = append(rows, report.Row{Name: "Speculation", Value: speculationText})
+	}
 	if c.Copies > 0 {
 		rows = append(rows, report.Row{Name: "Shuffles", Value: c.copiesText()})
 	}
@@ -114,7 +117,7 @@ func rackNames(ids []model.RackID) []string {
 // line is printed.
 func simulateFlags() []string {
 	return []string{
-		"workload", "cluster", "policies", "param", "seed", "jobs", "lenient", "slowstart", "no-writes", "heartbeat", "network-step", "parallel-copies", "am-start", "straggler", "lose",
+		"workload", "cluster", "policies", "param", "seed", "jobs", "lenient", "slowstart", "no-writes", "heartbeat", "network-step", "parallel-copies", "am-start", "straggler", "speculation", "lose",
 		"relay", "relay-pin", "relay-trim", "report", "output",
 	}
 }

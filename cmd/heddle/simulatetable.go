@@ -50,6 +50,9 @@ func (a *simulateAnswer) about(w io.Writer) {
 	if c.Straggler > 0 {
 		fmt.Fprintln(w, c.stragglersText())
 	}
+	if c.Speculation {
+		fmt.Fprintln(w, speculationText)
+	}
 	if c.Copies > 0 {
 		fmt.Fprintln(w, c.copiesText())
 	}
@@ -172,6 +175,8 @@ func (a *simulateAnswer) notes(w io.Writer) {
 			of   func(r *sim.Run) int
 		}{
 			{"reduces that gave their container up to maps of their own job, and began anew", func(r *sim.Run) int { return r.Preempted }},
+			{"extra attempts of tasks that were late", func(r *sim.Run) int { return r.Spares }},
+			{"extra attempts that were done before the first", func(r *sim.Run) int { return r.Won }},
 			{"attempts that ended with a lost node, and began anew", func(r *sim.Run) int { return r.Lost }},
 			{"tasks that were done and ran again, since what they left was lost", func(r *sim.Run) int { return r.Redone }},
 			{"jobs that did not come to their end: no replica of a block was left, or they read what such a job was to write", func(r *sim.Run) int { return r.Jobs - r.Finished }},

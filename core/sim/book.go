@@ -71,9 +71,16 @@ type tally struct {
 	overTraffic int // (node, sample) pairs
 	inspections int
 	preempted   int // reduces
-	lost        int // attempts
-	redone      int // tasks
-	groups      int // of tasks that fetch, that the network was given
+	mishaps
+	groups int // of tasks that fetch, that the network was given
+}
+
+// mishaps count what faults have led to.
+type mishaps struct {
+	lost   int // attempts
+	redone int // tasks
+	spares int // extra attempts
+	won    int // of them, those that were done first
 }
 
 // account is one user's: what it used while it had jobs.

@@ -35,18 +35,33 @@ func (s *Sim) Consistent(v state.View, offered *state.Node) error {
 				if is == done {
 					left += t.outputOf(task)
 				}
-				if is != waiting || t.kind != model.StageMap {
+				if is != waiting && !t.late(task) || t.kind != model.StageMap {
 					continue
 				}
 				at := func(on func(n int32) bool) bool { return slices.ContainsFunc(s.layout.known(t.in.of(task)), on) }
 				local += boolean(at(func(on int32) bool { return s.layout.nodes[on].id == n.id }))
 				inRack += boolean(at(func(on int32) bool { return s.layout.nodes[on].rack == n.rack }))
 				for _, on := range s.layout.known(t.in.of(task)) {
-					if s.layout.nodes[on].lost == 0 {
+					if s.layout.nodes[on].lost == 0 && is == waiting {
 						check(name+"a task with a block there that is not listed", boolean(t.byNode.first(int(on), t.state) < 0 || t.byRack.first(s.layout.nodes[on].rack, t.state) < 0), 0)
 					}
 				}
 			}
+			on := 0
+			for a := range s.running.list {
+				if by := &s.running.list[a]; by.job == j && !by.am && int(by.stage) == i {
+					on += t.units(int(by.task))
+				}
+			}
+			for task, is := range t.state {
+				if is == done {
+					on += t.units(task)
+				}
+			}
+			for r := range t.on {
+				on -= t.on[r]
+			}
+			check(name+"units on no rack", on, 0)
 			check(name+"running", t.running, count[running])
 			check(name+"completed", t.completed, count[done])
 			check(name+"left", int(t.left), int(left))

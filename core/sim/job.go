@@ -23,6 +23,7 @@ type job struct {
 	first  float64 // part of the maps done when a task that fetches was first launched, below 0 before
 	master
 	yields
+	watch
 	news
 }
 
@@ -72,7 +73,9 @@ type stage struct {
 
 // tasks counts the tasks of a stage.
 type tasks struct {
-	total, asked, running, completed int // asked counts those that run or are done, too
+	total, asked, running, completed int     // asked counts those that run or are done, too
+	extra                            int     // attempts that are asked for beside those that run
+	spare                            *spares // nil without speculation
 
 	state []taskState
 	next  int   // every waiting task is at or after it
@@ -80,7 +83,7 @@ type tasks struct {
 }
 
 // pending returns how many tasks are asked for and not launched.
-func (t *tasks) pending() int { return t.asked - t.running - t.completed }
+func (t *tasks) pending() int { return t.asked - t.running - t.completed + t.extra }
 
 // complete reports whether all tasks are done.
 func (t *tasks) complete() bool { return t.completed == t.total }
@@ -224,6 +227,9 @@ func newStages(s *world, j *job) []stage {
 		t.of, t.kind, t.output = &j.of.Stages[i], model.StageReduce, j.of.Stages[i].Output
 		t.tasks = tasks{total: t.of.Tasks, state: make([]taskState, t.of.Tasks), on: make([]int, racks)}
 		t.leftOn = make([]model.Bytes, racks)
+		if s.params.Speculation {
+			t.spare = &spares{twins: map[int]bool{}}
+		}
 		if len(t.of.Edges) == 0 && (i == 0 || t.of.Input() > 0) {
 			t.kind, t.asked = model.StageMap, t.total
 			t.source = source{
@@ -332,6 +338,23 @@ func (t *stage) relist(l *layout) {
 	}
 }
 
+// known returns the replicas of a task's block that are known, none of no block.
+func (b *blocks) known(task int, l *layout) []int32 {
+	if b.at == nil {
+		return nil
+	}
+	return l.known(b.of(task))
+}
+
+// hosts returns the hosts that a task's block is known to be on.
+func (b *blocks) hosts(task int, l *layout) []string {
+	var on []string
+	for _, n := range b.known(task, l) {
+		on = append(on, l.nodes[n].host)
+	}
+	return on
+}
+
 // known returns the replicas there are of a block, as the NameNode and the asks of
 // the job have them: on nodes that are there, or all where none is.
 func (l *layout) known(replicas []int32) []int32 {
@@ -421,6 +444,7 @@ func (j *job) count(kind model.Stage) tasks {
 			sum.asked += t.asked
 			sum.running += t.running
 			sum.completed += t.completed
+			sum.extra += t.extra
 		}
 	}
 	return sum

@@ -291,6 +291,7 @@ func drawnFaults(t *rapid.T, c *sim.Cluster, p *sim.Params) {
 	if c.Racks[0].Nodes*c.Racks[0].Containers > 1 { // which are there in the end: an ApplicationMaster has one
 		p.AMStart = model.Duration(n(0, 1, "master") * 2000)
 	}
+	p.Speculation = rapid.Bool().Draw(t, "speculation")
 	p.Straggler, p.StragglerFactor = float64(n(0, 3, "stragglers"))/4, 4
 }
 
@@ -350,8 +351,8 @@ func TestLosses(t *testing.T) {
 		for i := range w.Jobs {
 			tasks += w.Jobs[i].Tasks()
 		}
-		most := tasks + r.Preempted + r.Lost + r.Redone
-		if r.Rejected > 0 || r.Placements > most || r.Finished == len(w.Jobs) && r.Placements < tasks+r.Preempted {
+		most := tasks + r.Preempted + r.Lost + r.Redone + r.Spares
+		if r.Rejected > 0 || r.Placements > most || r.Finished == len(w.Jobs) && (r.Placements < tasks || r.Won > r.Spares) {
 			t.Fatalf("%d placements of %d tasks, %+v", r.Placements, tasks, r.Detail)
 		}
 		if r.Finished < len(w.Jobs) && (len(p.Losses) == 0 || c.Replication > 1 && len(p.Losses) < 2) {

@@ -61,6 +61,8 @@ type Effort struct {
 type Detail struct {
 	Preempted int       // reduces that gave their container up for maps
 	Lost      int       // attempts that ended with their node
+	Spares    int       // extra attempts of tasks that were late
+	Won       int       // of those, how many were done before the first
 	Redone    int       // tasks that were done and ran again, since their output was lost
 	Rejected  int64     // placements that broke a rule of the engine
 	Responses []float64 // by job of the workload, seconds
@@ -141,7 +143,7 @@ func (s *Sim) result() Run {
 	r := Run{Policy: s.engine.Name(), Seed: s.params.Seed}
 	r.Outcome = Outcome{Jobs: len(s.work.Jobs), Finished: s.jobs.finished, Makespan: max(b.last.Sub(b.first).Seconds(), 0)}
 	r.Effort = Effort{Placements: b.placements, Events: b.events, EngineS: b.engine}
-	r.Detail = Detail{Preempted: t.preempted, Lost: t.lost, Redone: t.redone, Responses: b.response, ByRack: s.net.Traffic(nil)}
+	r.Detail = Detail{Preempted: t.preempted, Lost: t.lost, Redone: t.redone, Spares: t.spares, Won: t.won, Responses: b.response, ByRack: s.net.Traffic(nil)}
 	r.Uplinks = Uplinks{s.layout.ids, usedStep.Seconds(), b.links.used}
 	r.ShuffleBytes, r.Congestion = t.shuffled, Congestion{t.congestion, t.onsets, s.params.Congestion}
 	r.Throughput = ratio(float64(r.Finished), r.Makespan)

@@ -159,12 +159,22 @@ func (s *world) launch(p *model.Placement, node int) {
 	}
 	t := &j.stages[i]
 	task, level := t.pick(node, n.rack)
+	if t.extra > 0 {
+		if spare, at := t.pickSpare(node, &s.layout, task, level); spare >= 0 {
+			task, level = spare, at
+		}
+	}
 	s.occupy(n, j, pool)
 	s.desk.demand[pool]--
 	s.book.placements++
 	s.desk.mark(j)
-	t.state[task] = running
-	t.running++
+	if t.extra > 0 && t.withdraw(task) {
+		t.spare.twins[task] = true
+		s.book.tally.spares++
+	} else {
+		t.state[task] = running
+		t.running++
+	}
 	j.yielding = j.yielding && !t.ready()
 	t.on[n.rack] += t.units(task)
 	a := s.running.add(attempt{job: j, stage: int32(i), task: int32(task), node: int32(node), source: end, launched: s.now}) //nolint:gosec // bounded by the workload
@@ -318,6 +328,9 @@ func (s *world) end(a int32, at model.Time) {
 	s.book.stirred = at
 	s.vacate(n, j, s.layout.pool(t.kind), at.Sub(by.launched))
 	s.desk.mark(j)
+	if t.spare != nil {
+		t.settle(s, &by, at)
+	}
 	s.done(t, &by, n, at)
 	if t.complete() && len(t.readers) == 0 {
 		if j.open--; j.open == 0 {

@@ -180,6 +180,9 @@ func (s *Sim) advance() bool {
 	s.now = next
 	s.submit()
 	s.book.sample(&s.world)
+	if s.params.Speculation {
+		s.running.speculate(&s.world)
+	}
 	s.tell()
 	if s.steering != nil {
 		if err := s.steering.plan(s.state.View(), s.now); err != nil {
@@ -211,6 +214,9 @@ func (s *Sim) nextBeat() (model.Time, bool) {
 		if t := s.work.Jobs[s.jobs.arrivals[0]].Submit; !ok || t < at {
 			at, ok = t, true
 		}
+	}
+	if s.params.Speculation {
+		at, ok = s.jobs.wake(s.now, at, ok)
 	}
 	if t, left := s.faults.next(); left && (!ok || t < at) && s.jobs.left() {
 		at, ok = t, true

@@ -12,6 +12,9 @@ func (r *attempts) beginAnew(s *world, a int32) {
 	by := r.list[a]
 	t := &by.job.stages[by.stage]
 	r.stop(s, a, s.now)
+	if t.spare != nil && t.outlived(s, &by) {
+		return
+	}
 	t.running--
 	t.requeue(s, by.job, int(by.task), &s.layout.nodes[by.node])
 }

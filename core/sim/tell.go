@@ -47,6 +47,9 @@ func (j *job) tell(t *stage, task int, state model.TaskState, n *node, s *world)
 	if state == model.TaskSucceeded && t.kind == model.StageMap {
 		news.Input, news.Output = t.in.size(task), t.outputOf(task)
 	}
+	if state == model.TaskPending && s.faults != nil { // nodes may have left or come back while it ran
+		news.Preferred = t.in.hosts(task, &s.layout)
+	}
 	j.changed = append(j.changed, news)
 }
 
@@ -147,7 +150,7 @@ func (s *world) app(j *job, state model.AppState) model.App {
 	if state == model.AppRunning {
 		a.Containers = boolean(j.am != end)
 		for i := range j.stages {
-			a.Containers += j.stages[i].running
+			a.Containers += j.stages[i].running + j.stages[i].doubled()
 		}
 		a.Allocated = s.cluster.Container.Times(int64(a.Containers))
 	}
@@ -268,7 +271,7 @@ func (t *stage) fetched() model.Bytes {
 	if len(t.inputs) == 0 {
 		return 0
 	}
-	over := t.running + t.completed
+	over := t.running + t.completed + t.doubled()
 	for _, g := range t.groups {
 		if g.edge == t.inputs[0] {
 			over -= len(g.tasks)
@@ -382,7 +385,7 @@ func (j *job) tellWaiting(s *world, nodes []int) {
 	for i := range j.stages {
 		t := &j.stages[i]
 		for task, is := range t.state {
-			if t.kind != model.StageMap || is != waiting || !j.told {
+			if t.kind != model.StageMap || is != waiting && !t.late(task) || !j.told {
 				continue
 			}
 			replicas := t.in.of(task)
@@ -390,9 +393,7 @@ func (j *job) tellWaiting(s *world, nodes []int) {
 				continue
 			}
 			news := model.Task{Stage: t.kind, Index: t.base + task, State: state, Input: model.Unknown, Output: model.Unknown, Shuffled: model.Unknown}
-			for _, n := range s.layout.known(replicas) {
-				news.Preferred = append(news.Preferred, s.layout.nodes[n].host)
-			}
+			news.Preferred = t.in.hosts(task, &s.layout)
 			j.changed = append(j.changed, news)
 		}
 	}
