@@ -126,8 +126,8 @@ func Dawn(in *Inputs) (Paper, error) {
 	if err := l.run(); err != nil {
 		return p, err
 	}
-	p.Rows = append(l.dawnGains(), l.dawnTraffic()...)
-	p.Rows = append(p.Rows, l.dawnTez()...)
+	p.Rows = append(dawnGains(l), dawnTraffic(l)...)
+	p.Rows = append(p.Rows, dawnStages(l)...)
 	p.Rows = append(p.Rows, claims("D11", "abstract: throughput of machine learning and queries, against Fair and against SW",
 		claim{"ml against Fair", l.change("ml, Dawn", "ml, Fair", throughput), 51}, claim{"queries against Fair", l.change("queries, Dawn", "queries, Fair", throughput), 42},
 		claim{"ml against SW", l.change("ml, Dawn", "ml, SW", throughput), 28}, claim{"queries against SW", l.change("queries, Dawn", "queries, SW", throughput), 21}))
@@ -136,7 +136,7 @@ func Dawn(in *Inputs) (Paper, error) {
 }
 
 // dawnGains gives D1 to D6.
-func (l *lab) dawnGains() []Row {
+func dawnGains(l *lab) []Row {
 	both := func(id, what string, of figure, ml, queries float64) Row {
 		return claims(id, what, claim{"ml", l.change("ml, Dawn", "ml, SW", of), ml}, claim{"queries", l.change("queries, Dawn", "queries, SW", of), queries})
 	}
@@ -144,8 +144,8 @@ func (l *lab) dawnGains() []Row {
 	return []Row{
 		claims("D1", "case study against delay scheduling",
 			claim{"time", l.change("study, Dawn", "study, Delay", makespan), -29.5}, claim{"cross-node bytes", l.change("study, Dawn", "study, Delay", crossRack), -26.5}),
-		claims("D2", "machine learning against Fair", l.trio("ml, Dawn", "ml, Fair", [3]float64{51, -41, -49})...).noted(l.dawnBusy("ml")).noted(l.dawnTried("ml")...),
-		claims("D3", "queries against Fair", claim{"throughput", l.change("queries, Dawn", "queries, Fair", throughput), 42}).noted(l.dawnBusy("queries")).noted(l.dawnTried("queries")...),
+		claims("D2", "machine learning against Fair", l.trio("ml, Dawn", "ml, Fair", [3]float64{51, -41, -49})...).noted(dawnBusy(l, "ml")).noted(dawnTried(l, "ml")...),
+		claims("D3", "queries against Fair", claim{"throughput", l.change("queries, Dawn", "queries, Fair", throughput), 42}).noted(dawnBusy(l, "queries")).noted(dawnTried(l, "queries")...),
 		both("D4", "throughput against SW", throughput, 28, 21),
 		both("D5", "mean completion time against SW", meanJCT, -23, -19),
 		both("D6", "cross-rack bytes against SW", crossRack, -26, -22),
@@ -154,13 +154,13 @@ func (l *lab) dawnGains() []Row {
 
 // dawnBusy says how much of the time counted the containers compute at least,
 // whatever the policy: what is near all of it leaves the network little to gain.
-func (l *lab) dawnBusy(load string) string {
+func dawnBusy(l *lab, load string) string {
 	busy := l.by(load+", Fair", func(r *sim.Run) float64 { return 100 * r.Bounds.MakespanCompute / l.window })
 	return "computing alone keeps all containers busy for " + spread("%.0f %%", busy) + " of the time that is counted"
 }
 
 // dawnTried says what came of other setups.
-func (l *lab) dawnTried(load string) []string {
+func dawnTried(l *lab, load string) []string {
 	return []string{
 		l.tried("users in fair order, Dawn among the jobs of one", load+", Dawn by user", load+", Fair"),
 		l.tried("a rack for one wave of a job's tasks, the next best for the rest", load+", Dawn, 1 wave", load+", Fair"),
@@ -169,7 +169,7 @@ func (l *lab) dawnTried(load string) []string {
 }
 
 // dawnTraffic gives D7 and D8.
-func (l *lab) dawnTraffic() []Row {
+func dawnTraffic(l *lab) []Row {
 	dawn, sw := l.change("ml, Dawn", "ml, Fair", crossShuffle), l.change("ml, SW", "ml, Fair", crossShuffle)
 	shuffled := claims("D7", "machine learning, shuffle across racks against Fair; SW takes more off than Dawn", claim{"Dawn", dawn, -26}, claim{"SW", sw, -29})
 	for i := range dawn {
@@ -185,10 +185,10 @@ func (l *lab) dawnTraffic() []Row {
 }
 
 // dawnTez gives D9 and D10.
-func (l *lab) dawnTez() []Row {
+func dawnStages(l *lab) []Row {
 	tez := claims("D9", "queries on Tez against Fair", l.trio("tez, Dawn", "tez, Fair", [3]float64{48, -39, -47})...)
 	if l.refused["tez, Dawn"] == nil {
-		tez = tez.noted(l.dawnTried("tez")...)
+		tez = tez.noted(dawnTried(l, "tez")...)
 	}
 	ml, queries := l.change("ml, Dawn", "ml, Fair", throughput), l.change("queries, Dawn", "queries, Fair", throughput)
 	order := Row{

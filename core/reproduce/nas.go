@@ -167,8 +167,8 @@ func NAS(in *Inputs) (Paper, error) {
 	if err := l.run(); err != nil {
 		return p, err
 	}
-	p.Rows = append([]Row{nasMix(in)}, l.nasGains()...)
-	p.Rows = pointed(append(p.Rows, l.nasOrders()...), "A2")
+	p.Rows = append([]Row{nasMix(in)}, nasGains(l)...)
+	p.Rows = pointed(append(p.Rows, nasOrders(l)...), "A2")
 	p.Rows = append(p.Rows, nasArithmetic()...)
 	p.Rows = append(
 		p.Rows,
@@ -206,7 +206,7 @@ func nasMix(in *Inputs) Row {
 }
 
 // nasGains gives A2 to A10.
-func (l *lab) nasGains() []Row {
+func nasGains(l *lab) []Row {
 	against := func(id, what, nas string, of figure, bases []string, want ...float64) Row {
 		var cs []claim
 		for i, base := range bases {
@@ -236,7 +236,7 @@ func (l *lab) nasGains() []Row {
 }
 
 // nasOrders gives A11 to A17.
-func (l *lab) nasOrders() []Row {
+func nasOrders(l *lab) []Row {
 	near := func(a, b, part float64) bool { return math.Abs(a-b) <= part*math.Abs(b) }
 	terabytes := func(r *sim.Run) float64 { return crossRack(r) / 1e12 }
 	parts := []string{"Fair", "MTS", "MTS, CA-RTS", "NAS"}

@@ -184,9 +184,9 @@ func ShuffleWatcher(in *Inputs) (Paper, error) {
 	if err := l.run(); err != nil {
 		return p, err
 	}
-	p.Rows = append(l.swTable3(), l.swPerformance()...)
-	p.Rows = append(p.Rows, l.swParts()...)
-	p.Rows = pointed(append(p.Rows, l.swSensitivity()...), "SW3")
+	p.Rows = append(swTable3(l), swPerformance(l)...)
+	p.Rows = append(p.Rows, swParts(l)...)
+	p.Rows = pointed(append(p.Rows, swSensitivity(l)...), "SW3")
 	p.Rows = append(p.Rows, swFigure7(), swHeavy(in), Row{
 		ID: "SW18", What: "curves of figures 1 and 8 to 14", Paper: "no numbers", Status: Impossible, Verdict: NotJudged,
 	})
@@ -195,7 +195,7 @@ func ShuffleWatcher(in *Inputs) (Paper, error) {
 
 // swTable3 gives SW1 and SW2: the simulator does not tell bytes by class of
 // benchmark, so the parts of all jobs are compared.
-func (l *lab) swTable3() []Row {
+func swTable3(l *lab) []Row {
 	crossed := l.by("Fair", func(r *sim.Run) float64 { return 100 * r.ShuffleFraction.ByBytes })
 	part := func(r *sim.Run) float64 { return 100 * crossRead(r) / max(crossRack(r), 1) }
 	read, spreadOut := l.by("Fair", part), l.by("all racks, Fair", part)
@@ -214,7 +214,7 @@ func (l *lab) swTable3() []Row {
 }
 
 // swPerformance gives SW3 to SW6.
-func (l *lab) swPerformance() []Row {
+func swPerformance(l *lab) []Row {
 	better := make([]float64, l.in.seeds())
 	for seed := range better {
 		fair, sw := l.results["Fair"][seed].Responses, l.results["SW-fair"][seed].Responses
@@ -239,7 +239,7 @@ func (l *lab) swPerformance() []Row {
 }
 
 // swParts gives SW7 to SW11: what NASS, SARP and SAMP do.
-func (l *lab) swParts() []Row {
+func swParts(l *lab) []Row {
 	nass := l.change("NASS", "Fair", crossRack)
 	more := l.by("SW-fair", crossRead)
 	without, all := l.by("NASS, SARP", crossRead), l.by("Fair", crossRack)
@@ -257,7 +257,7 @@ func (l *lab) swParts() []Row {
 	}
 	return []Row{
 		claims("SW7", "SARP's part, all jobs", claim{"cross-rack bytes", l.change("NASS, SARP", "NASS", crossRack), -15}).noted("by class (16, 13, 4 %) not told by the simulator"),
-		claims("SW8", "with SAMP added, against Fair, all jobs", claim{"cross-rack bytes", l.change("SW-fair", "Fair", crossRack), -36}).noted("by class (38, 23, 4 %) not told by the simulator", l.swWhy()),
+		claims("SW8", "with SAMP added, against Fair, all jobs", claim{"cross-rack bytes", l.change("SW-fair", "Fair", crossRack), -36}).noted("by class (38, 23, 4 %) not told by the simulator", swWhy(l)),
 		claims("SW9", "maps' reads across racks that SAMP adds, in per cent of Fair's cross-rack bytes; the paper's is of heavy jobs", claim{"maps' reads", more, 3}),
 		{
 			ID: "SW10", What: "NASS alone leaves the bytes across racks as they are", Paper: "0 %", Ours: spread("%+.1f %%", nass), Status: Shape,
@@ -268,7 +268,7 @@ func (l *lab) swParts() []Row {
 }
 
 // swWhy says why bytes across racks stay.
-func (l *lab) swWhy() string {
+func swWhy(l *lab) string {
 	part := func(name string) string {
 		return spread("%.0f %%", l.by(name, func(r *sim.Run) float64 { return 100 * r.ShuffleFraction.ByBytes }))
 	}
@@ -277,7 +277,7 @@ func (l *lab) swWhy() string {
 }
 
 // swSensitivity gives SW12 to SW15.
-func (l *lab) swSensitivity() []Row {
+func swSensitivity(l *lab) []Row {
 	nine, twelve, more := l.change("9 jobs, SW-fair", "9 jobs, Fair", throughput), l.change("SW-fair", "Fair", throughput), l.change("18 jobs, SW-fair", "18 jobs, Fair", throughput)
 	users := claims("SW12", "one job a user, 16 nodes; gains increase with 9, 12, 18 jobs a user", claim{"throughput", l.change("1 job, SW-fair", "1 job, Fair", throughput), 16})
 	users.Ours += "; 9, 12, 18: " + spread("%+.1f %%", nine) + ", " + spread("%+.1f %%", twelve) + ", " + spread("%+.1f %%", more)
@@ -296,13 +296,13 @@ func (l *lab) swSensitivity() []Row {
 		users,
 		claims("SW13", "gain with the mixes of §5.5", claim{"mix1", one, 31}, claim{"mix2", twelve, 39}, claim{"mix3", three, 22}),
 		claims("SW14", "16 nodes: SW-fair against Fair, SW-relaxed against Delay", dedicated...),
-		l.swThreshold(),
+		swThreshold(l),
 	}
 }
 
 // swThreshold gives SW15. Where the threshold decides nothing, there is nothing
 // to judge.
-func (l *lab) swThreshold() Row {
+func swThreshold(l *lab) Row {
 	low, high := l.change("map completion 0.05", "SW-fair", throughput), l.change("map completion 0.25", "SW-fair", throughput)
 	r := Row{
 		ID: "SW15", What: "throughput with MapCompletionThreshold 5 and 25 %; with saturation at 75 to 100 %", Paper: "< 1 %",
