@@ -101,8 +101,8 @@ func TestSimulateRefuses(t *testing.T) {
 	t.Parallel()
 	good := writeFile(t, "two.jsonl", simJobs)
 	on := func(rest string) string { return "--workload " + good + " --cluster " + simCluster1 + " " + rest }
-	graph := writeFile(t, "graph.jsonl", `{"format":1,"kind":"workload","name":"graph"}
-{"id":"a","user":"ann","submit_ms":0,"stages":[{"name":"m","tasks":1,"output_bytes":1},{"name":"r","tasks":1,"reads":[{"bytes":1}],"edges":[{"from":"m","kind":"broadcast"}],"output_bytes":1}]}
+	far := writeFile(t, "far.jsonl", `{"format":1,"kind":"workload","name":"far"}
+{"id":"a","user":"ann","submit_ms":0,"stages":[{"name":"m","tasks":1,"output_bytes":1},{"name":"r","tasks":1,"reads":[{"bytes":1,"node":[1,9]}],"edges":[{"from":"m","kind":"broadcast"}],"output_bytes":1}]}
 `)
 	for _, tt := range []struct {
 		args string
@@ -156,7 +156,7 @@ func TestSimulateRefuses(t *testing.T) {
 		{"--workload /no/such.tsv --policies fair --cluster " + simCluster1, exitFailed, "/no/such.tsv"},
 		{"--workload synth:nosuch --policies fair --cluster " + simCluster1, exitUsage, "there are dawn-ml"},
 		{"--workload " + writeFile(t, "bad.tsv", "m\t0\t0\t60\t0\t0\nx\t1\t1\t-5\t0\t0\n") + " --policies fair --cluster " + simCluster1, exitFailed, "bad.tsv:2:7: "},
-		{"--workload " + graph + " --policies fair --cluster " + simCluster1, exitFailed, "fair, seed 1: job a: stage r reads files and stages"},
+		{"--workload " + far + " --policies fair --cluster " + simCluster1, exitFailed, "fair, seed 1: job a: reads a file on node 9 of rack 1, and the cluster has no such node"},
 		{"--workload " + good + " --policies fair --cluster /no/such.yml", exitFailed, "--cluster: /no/such.yml: read the cluster"},
 		{"--workload " + good + " --policies fair --cluster " + writeFile(t, "a=b.yml", "racks: 3\nnodes: few\n"), exitFailed, `a=b.yml:2: nodes: "few": want a whole number`},
 		{"--workload " + good + " --policies fair --cluster nodes=4,containers=2,uplink=1Gbps,nic=1Gbps", exitUsage, "flag --cluster: racks: not given"},

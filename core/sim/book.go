@@ -111,7 +111,7 @@ func (b *book) arrive(s *world, j *job) {
 		b.begun, b.first = true, j.submit
 	}
 	b.activeShuffle += j.of.Shuffle()
-	b.activeMaps += j.count(model.StageMap).total
+	b.activeMaps += j.maps()
 	u := b.users[j.of.User]
 	if u == nil {
 		u = &account{}
@@ -121,6 +121,17 @@ func (b *book) arrive(s *world, j *job) {
 		u.since = j.submit
 		b.withJobs++
 	}
+}
+
+// maps returns how many tasks of a job read files.
+func (j *job) maps() int {
+	n := 0
+	for i := range j.stages {
+		if t := &j.stages[i]; t.kind == model.StageMap {
+			n += t.total
+		}
+	}
+	return n
 }
 
 func (b *book) ended(j *job, took model.Duration) {
@@ -139,7 +150,7 @@ func (b *book) finish(j *job, at model.Time) {
 // forsake takes note that a job is over, with its tasks done or not.
 func (b *book) forsake(j *job, at model.Time) {
 	b.activeShuffle -= j.of.Shuffle()
-	b.activeMaps -= j.count(model.StageMap).total
+	b.activeMaps -= j.maps()
 	u := b.users[j.of.User]
 	if u.live--; u.live == 0 {
 		b.withJobs--

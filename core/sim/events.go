@@ -89,8 +89,9 @@ type attempt struct {
 	node     int32
 	source   int32 // node of the replica it reads over the network
 	launched model.Time
-	ready    model.Time // when it has computed; the network may take longer
-	written  bool       // a map's output is on its way to HDFS
+	ready    model.Time     // when it has computed; the network may take longer
+	written  bool           // a map's output is on its way to HDFS
+	level    model.Locality // of the block it reads
 }
 
 // attempts are the running tasks by number.

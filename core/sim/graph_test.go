@@ -4,6 +4,7 @@ import (
 	"math"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -77,6 +78,68 @@ func TestEdgesMoveTheirBytes(t *testing.T) {
 	}
 }
 
+// A stage that reads files and a stage asks for its tasks when the stage is done,
+// where their blocks lie, fetches, and then reads and computes, as long as the
+// slower of the two.
+func TestFilesAndStages(t *testing.T) {
+	t.Parallel()
+	c := sim.Uniform(1, 4, 2, 125e6, 125e6)
+	c.CrossRackWrites = false
+	j := mapReduce("a", 500, 1, 0, 0)
+	gather(&j, "join", 3, 0, edge(0, model.Broadcast))
+	j.Stages[1].Reads = []workload.File{{Bytes: 3 * 128 * model.MiB}}
+	gather(&j, "last", 1, 0, edge(1, model.ScatterGather))
+	local := 0
+	r := watching{see: func(in *policy.Input) {
+		m := in.View.Jobs()[0].Map
+		if want := map[bool]int{true: 1, false: 4}[m.Completed == 0]; m.Total != want {
+			t.Errorf("%d maps are known with %d done, want %d", m.Total, m.Completed, want)
+		}
+		if m.Completed == 1 && m.Pending > 0 {
+			local = max(local, m.Places())
+		}
+	}}.run(t, sim.DefaultParams(), c, &workload.Workload{Jobs: []workload.Job{j}}, "fifo")
+	if local < 3 {
+		t.Errorf("the join's tasks name %d hosts and racks, want those of their blocks", local)
+	}
+	// The map from 1 s to 11 s, the join's tasks, which compute 5 s, to 16 s, the last to 21 s.
+	if r.JCT.Mean != 20.5 || r.Bounds.JCTMean != 20 || r.Locality.Node+r.Locality.Rack != 1 {
+		t.Errorf("the job took %g s with a bound of %g s, locality %+v, want 20.5 s, 20 s, no map off its rack", r.JCT.Mean, r.Bounds.JCTMean, r.Locality)
+	}
+
+	// One container a rack, both blocks on the first: the other rack's task reads its 128 MiB over 10 MB/s, 13.422 s.
+	// Before that it has fetched the 25 MB of the broadcast: in 2.5 s from the first rack, in 25 ms over an interface of its own.
+	j = mapReduce("a", 0, 1, 0, 25e6)
+	j.Stages[0].Reads[0].Bytes = 0
+	gather(&j, "join", 2, 0, edge(0, model.Broadcast))
+	j.Stages[1].Reads = []workload.File{{Bytes: 2 * 128 * model.MiB, Place: workload.OnNode, Node: workload.Node{Rack: 1, Number: 1}}}
+	slow := j // computes for longer than it reads: from 13.5 s on where it fetches from the other rack, wherever that is
+	slow.Stages = slices.Clone(j.Stages)
+	slow.Stages[1].Cost.Fixed = 20 * model.Second
+	seen := map[float64]bool{}
+	for seed := range uint64(10) {
+		c := sim.Uniform(2, 1, 1, 10e6, 1e9)
+		c.Replication = 1
+		p := sim.DefaultParams()
+		p.Seed = seed
+		r := run(t, p, c, &workload.Workload{Jobs: []workload.Job{j}}, "fifo")
+		if late := run(t, p, c, &workload.Workload{Jobs: []workload.Job{slow}}, "fifo"); late.JCT.Mean != 33.5 {
+			t.Errorf("seed %d: the job took %g s, want 33.5", seed, late.JCT.Mean)
+		}
+		if seen[r.JCT.Mean] = true; r.CrossRack.MapRead != 128*model.MiB || r.CrossRack.Shuffle != 25e6 {
+			t.Errorf("seed %d: %d bytes of blocks and %d of the broadcast crossed racks, want 128 MiB and 25 MB", seed, r.CrossRack.MapRead, r.CrossRack.Shuffle)
+		}
+	}
+	p := sim.DefaultParams()
+	p.Speculation = true
+	if _, err := sim.New(p, sim.Uniform(2, 1, 1, 10e6, 1e9), &workload.Workload{Jobs: []workload.Job{j}}, "fifo", nil); err == nil || !strings.Contains(err.Error(), "job a: stage join reads files and stages") {
+		t.Errorf("with speculation: %v", err)
+	}
+	if len(seen) != 2 || !seen[26.922] || !seen[24.447] {
+		t.Errorf("the job took %v s, want 26.922 and 24.447", seen)
+	}
+}
+
 // Skewed keys: a reduce that draws more has more to fetch, and computes longer; all
 // of it is fetched once.
 func TestSkewedKeys(t *testing.T) {
@@ -130,6 +193,9 @@ func drawnGraph(t *rapid.T, id string, at int) workload.Job {
 		}
 		gather(&j, string(rune('a'+i)), tasks, model.Bytes(n(0, 100, "output"))*model.MiB, edges...)
 		j.Stages[i].Skew = []float64{0, 0, 0.5, 3}[n(0, 3, "skew")]
+		if len(edges) > 0 && n(0, 2, "files") == 0 {
+			j.Stages[i].Reads = []workload.File{{Bytes: model.Bytes(n(0, 128*tasks, "bytes")) * model.MiB}}
+		}
 	}
 	return j
 }

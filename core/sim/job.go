@@ -56,15 +56,16 @@ func (j *job) graph() bool {
 	if len(j.stages) != 2 {
 		return len(j.stages) > 2
 	}
-	in := j.stages[1].inputs
-	return len(in) != 1 || in[0].kind != model.ScatterGather
+	t := &j.stages[1]
+	return len(t.inputs) != 1 || t.inputs[0].kind != model.ScatterGather || t.both
 }
 
 // stage is the tasks of one stage.
 type stage struct {
 	of     *workload.Stage
 	kind   model.Stage // what the scheduler takes its tasks for: StageMap where they name hosts, else StageReduce
-	base   int         // number of its first task among the job's tasks of that kind
+	both   bool        // it reads files and stages
+	base   int         // number of its first task among the job's tasks of that kind; of both not before it is asked for
 	source             // of a stage that reads files
 	gather             // of a stage that reads stages
 	yield
@@ -230,8 +231,11 @@ func newStages(s *world, j *job) []stage {
 		if s.params.Speculation {
 			t.spare = &spares{twins: map[int]bool{}}
 		}
-		if len(t.of.Edges) == 0 && (i == 0 || t.of.Input() > 0) {
-			t.kind, t.asked = model.StageMap, t.total
+		t.both = len(t.of.Edges) > 0 && t.of.Input() > 0
+		if i == 0 || t.of.Input() > 0 {
+			if t.kind = model.StageMap; len(t.of.Edges) == 0 {
+				t.asked = t.total
+			}
 			t.source = source{
 				in:     blocks{stride: s.cluster.Replication, at: make([]int32, t.total*s.cluster.Replication), upTo: make([]model.Bytes, t.total+1)},
 				byNode: newLists(len(s.layout.nodes), t.total*s.cluster.Replication), byRack: newLists(racks, t.total*2),
@@ -259,8 +263,9 @@ func number(list []stage) {
 	for i := range list {
 		t := &list[i]
 		k := boolean(t.kind == model.StageMap)
-		t.base = count[k]
-		count[k] += t.total
+		if t.base = count[k]; !t.both {
+			count[k] += t.total
+		}
 	}
 }
 
@@ -435,12 +440,16 @@ func share(total, part, of model.Bytes) model.Bytes {
 	return model.Bytes(q)                             //nolint:gosec // at most the total
 }
 
-// count sums the tasks of a job that the scheduler takes for one kind.
+// count sums the tasks of a job that the scheduler takes for one kind. Of a stage
+// that reads files and stages it knows once its tasks are asked for: none of the
+// job's other tasks is to wait for these.
 func (j *job) count(kind model.Stage) tasks {
 	var sum tasks
 	for i := range j.stages {
 		if t := &j.stages[i]; t.kind == kind {
-			sum.total += t.total
+			if sum.total += t.total; t.both {
+				sum.total += t.asked - t.total
+			}
 			sum.asked += t.asked
 			sum.running += t.running
 			sum.completed += t.completed
@@ -509,15 +518,15 @@ func (j *job) ramp(p *Params, headroom int) int {
 // edges none before the least part of a source's tasks that is done reaches
 // MinSource, all from MaxSource on, and in between in proportion
 // (ShuffleVertexManager, tez.shuffle-vertex-manager.min-src-fraction and
-// max-src-fraction); over the other edges all when the source is done.
-// InputReadyVertexManager starts a one-to-one task with its own source task:
+// max-src-fraction); over the other edges, and for a stage that reads files too,
+// all when the source is done. InputReadyVertexManager starts a one-to-one task with its own source task:
 // here it waits for all of them.
 func (t *stage) due(p *Params) int {
 	part := 1.0
 	for _, e := range t.inputs {
 		switch {
 		case e.from.complete():
-		case e.kind != model.ScatterGather:
+		case e.kind != model.ScatterGather || t.both:
 			return 0
 		default:
 			part = min(part, float64(e.from.completed)/float64(e.from.total))

@@ -181,10 +181,14 @@ func (s *world) launch(p *model.Placement, node int) {
 	j.tell(t, task, model.TaskRunning, n, s)
 	if t.kind == model.StageMap {
 		t.level[level]++
-		t.read(s, a, level)
-		return
+		n.outputs += t.outputOf(task)
+		s.running.list[a].level = level
+		if len(t.inputs) == 0 {
+			t.read(s, a, s.now)
+			return
+		}
 	}
-	if j.first < 0 {
+	if j.first < 0 && t.kind != model.StageMap {
 		m := j.count(model.StageMap)
 		j.first = ratio(float64(m.completed), float64(m.total))
 		if m.total == 0 {
@@ -214,13 +218,12 @@ func (t *stage) units(task int) int {
 
 // read has a task read its block while it computes, so that it takes as long as
 // the slower of the two.
-func (t *stage) read(s *world, a int32, level model.Locality) {
+func (t *stage) read(s *world, a int32, at model.Time) {
 	by := &s.running.list[a]
-	task, n := int(by.task), &s.layout.nodes[by.node]
-	n.outputs += t.outputOf(task)
+	task := int(by.task)
 	bytes := t.in.size(task)
-	by.ready = s.now.Add(s.lasts(t.cost(task)))
-	if level != model.NodeLocal && bytes > 0 && t.in.held(task) {
+	by.ready = at.Add(s.lasts(t.cost(task)))
+	if by.level != model.NodeLocal && bytes > 0 && t.in.held(task) {
 		t.readOver(s, a, bytes)
 		return
 	}
@@ -279,8 +282,13 @@ func (s *world) arrived(d network.Done) {
 }
 
 // compute has a task that has fetched everything compute, and write while it
-// does where that is the job's output.
+// does where that is the job's output. One that reads a block too does that now,
+// and writes later, as maps do.
 func (s *world) compute(t *stage, a int32, at model.Time) {
+	if t.both {
+		t.read(s, a, at)
+		return
+	}
 	by := &s.running.list[a]
 	task := int(by.task)
 	by.ready = at.Add(s.lasts(t.cost(task)))

@@ -67,7 +67,7 @@ func New(p Params, c Cluster, w *workload.Workload, name string, pol policy.Poli
 	if err := errors.Join(p.Validate(), c.Validate(), p.fits(&c)); err != nil {
 		return nil, err
 	}
-	if err := errors.Join(simulable(w), there(w, &c), checkLosses(p.Losses, &c)); err != nil {
+	if err := errors.Join(simulable(w, &p), there(w, &c), checkLosses(p.Losses, &c)); err != nil {
 		return nil, err
 	}
 	net, err := newNetwork(&c, p.Network)
@@ -96,14 +96,17 @@ func New(p Params, c Cluster, w *workload.Workload, name string, pol policy.Poli
 	return s, nil
 }
 
-// simulable reports jobs whose form is not simulated.
-func simulable(w *workload.Workload) error {
+// simulable reports jobs whose form is not simulated where nodes are lost or
+// attempts are speculated on.
+func simulable(w *workload.Workload, p *Params) error {
+	if len(p.Losses) == 0 && !p.Speculation {
+		return nil
+	}
 	for i := range w.Jobs {
 		j := &w.Jobs[i]
 		for k := range j.Stages {
-			t := &j.Stages[k]
-			if len(t.Edges) > 0 && len(t.Reads) > 0 {
-				return fmt.Errorf("job %s: stage %s reads files and stages; only one of them can be simulated: give the files a stage of their own, with a broadcast edge", j.ID, t.Name)
+			if t := &j.Stages[k]; len(t.Edges) > 0 && t.Input() > 0 {
+				return fmt.Errorf("job %s: stage %s reads files and stages, which is not simulated with lost nodes or speculation: give the files a stage of their own, with a broadcast edge", j.ID, t.Name)
 			}
 		}
 	}

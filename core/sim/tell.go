@@ -165,8 +165,11 @@ func (s *Sim) tellJob(j *job) {
 		s.introduceJob(j)
 	}
 	for i := range j.stages {
-		if t := &j.stages[i]; t.kind != model.StageMap && !j.orphan {
+		if t := &j.stages[i]; (t.kind != model.StageMap || t.both) && !j.orphan {
 			asked := j.wanted(t, &s.world)
+			if t.both && asked > t.asked {
+				j.ask(t, &s.layout)
+			}
 			s.desk.demand[s.layout.pool(t.kind)] += asked - t.asked
 			t.asked = asked
 		}
@@ -185,6 +188,26 @@ func (s *Sim) tellJob(j *job) {
 		if j.graph() {
 			s.tellGraph(j)
 		}
+	}
+}
+
+// ask remembers to tell of the tasks of a stage that reads files and stages, with the
+// hosts of their blocks: they are asked for all at once, and only then do they wait.
+func (j *job) ask(t *stage, l *layout) {
+	if t.asked == 0 {
+		t.base = j.count(t.kind).total
+	}
+	for task := range t.total {
+		if t.state[task] != waiting {
+			continue
+		}
+		news := pendingTask(t, task)
+		for _, n := range t.in.of(task) {
+			if n >= 0 {
+				news.Preferred = append(news.Preferred, l.nodes[n].host)
+			}
+		}
+		j.changed = append(j.changed, news)
 	}
 }
 
@@ -350,6 +373,14 @@ func (j *job) blocks(s *world) []model.Block {
 	return out
 }
 
+// pendingTask returns a task that waits and names no host.
+func pendingTask(t *stage, task int) model.Task {
+	return model.Task{
+		Stage: t.kind, Index: t.base + task, State: model.TaskPending,
+		Input: model.Unknown, Output: model.Unknown, Shuffled: model.Unknown,
+	}
+}
+
 // pendingTasks returns the maps of a job that wait, with the hosts of their blocks.
 func (j *job) pendingTasks(blocks []model.Block) []model.Task {
 	var out []model.Task
@@ -360,15 +391,14 @@ func (j *job) pendingTasks(blocks []model.Block) []model.Task {
 		}
 		out = slices.Grow(out, t.total)
 		for task := range t.total {
-			news := model.Task{
-				Stage: model.StageMap, Index: t.base + task, State: model.TaskPending,
-				Input: model.Unknown, Output: model.Unknown, Shuffled: model.Unknown,
-			}
+			news := pendingTask(t, task)
 			if t.in.held(task) {
 				news.Preferred = blocks[0].Hosts
 				blocks = blocks[1:]
 			}
-			out = append(out, news)
+			if !t.both { // else it is told once it is asked for
+				out = append(out, news)
+			}
 		}
 	}
 	return out
