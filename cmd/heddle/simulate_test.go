@@ -233,7 +233,7 @@ func TestSimulateTable(t *testing.T) {
 		`(?m)^POLICY +MAKESPAN s +MEAN JCT s +p95 s +LIGHT s .*\nfifo +100 +8\.2 +15\.5 +8\.2 +- +-\nfair +100 `,
 		`(?m)^POLICY +CROSS-RACK MB +SHUFFLE MB .*\nfifo +0\.00 +0\.00 +0\.00 +0\.00 `,
 		`(?m)^POLICY +NODE-LOCAL % +RACK % +OFF % +CONGESTED .*\nfifo `,
-		`(?m)^POLICY +MAKESPAN/BOUND +JCT/BOUND +CROSS-RACK/BOUND +JOBS/h .*\nfifo +1\.000 +1\.031 +- +71\.6 `,
+		`(?m)^POLICY +MAKESPAN/BOUND +JCT/BOUND +CROSS-RACK/BOUND +COFLOW/BOUND +JOBS/h .*\nfifo +1\.000 +1\.031 +- +- +71\.6 `,
 	} {
 		if code != exitOK || errs != "" || !regexp.MustCompile(want).MatchString(out) {
 			t.Errorf("exit %d, no %s in\n%s%s", code, want, out, errs)

@@ -100,7 +100,7 @@ func reportRun(label string, r *sim.Run) report.Run {
 			Locality: report.Locality(r.Locality), Congestion: report.Congestion(r.Congestion),
 			MapProgress: r.MapProgress, OverThreshold: r.OverThreshold, Fairness: r.Fairness,
 		},
-		Bounds: report.Bounds(r.Bounds), Ratio: report.Ratios(r.Ratio), Effort: report.Effort(r.Effort), Responses: r.Responses,
+		Bounds: report.Bounds(r.Bounds), Ratio: report.Ratios(r.Ratio), Effort: report.Effort(r.Effort), Responses: r.Responses, Coflows: report.Coflows(r.Coflows),
 		Uplinks: report.Uplinks{Step: r.Uplinks.Step, Racks: rackNames(r.Uplinks.Racks), Used: r.Uplinks.Used},
 	}
 }

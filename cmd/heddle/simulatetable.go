@@ -118,6 +118,7 @@ func boundColumns() []column {
 		{"MAKESPAN/BOUND", 3, true, func(r *sim.Run) float64 { return r.Ratio.Makespan }},
 		{"JCT/BOUND", 3, true, func(r *sim.Run) float64 { return r.Ratio.JCTMean }},
 		{"CROSS-RACK/BOUND", 3, true, func(r *sim.Run) float64 { return r.Ratio.CrossRack }},
+		{"COFLOW/BOUND", 3, true, func(r *sim.Run) float64 { return r.Coflows.Ratio }},
 		{"JOBS/h", 1, false, func(r *sim.Run) float64 { return 3600 * r.Throughput }},
 		{"FAIRNESS", 3, false, func(r *sim.Run) float64 { return r.Fairness }},
 		{"NODES OVER %", 1, false, func(r *sim.Run) float64 { return 100 * r.OverThreshold }},

@@ -193,9 +193,10 @@ func (c *Coflow) on(link int, capacities []model.BytesPerSecond) float64 {
 // Varys and Sincronia): on the link for which that says most, those that use it
 // wait for each other as under SRPT, and the others take their isolation time.
 func CoflowSum(coflows []Coflow, capacities []model.BytesPerSecond) float64 {
-	best := 0.0
+	best, alone := 0.0, make([]float64, len(coflows))
 	for i := range coflows {
-		best += coflows[i].Isolation(capacities)
+		alone[i] = coflows[i].Isolation(capacities)
+		best += alone[i]
 	}
 	var arrivals []tandem.Arrival
 	for l := range capacities {
@@ -206,7 +207,7 @@ func CoflowSum(coflows []Coflow, capacities []model.BytesPerSecond) float64 {
 			if seconds := c.on(l, capacities); seconds > 0 {
 				arrivals = append(arrivals, tandem.Arrival{At: c.Arrival, Map: seconds})
 			} else {
-				rest += c.Isolation(capacities)
+				rest += alone[i]
 			}
 		}
 		best = max(best, rest+tandem.LowerBound(arrivals))

@@ -21,15 +21,21 @@ type book struct {
 
 	events, placements int
 	engine             float64    // seconds
-	first, last        model.Time // first submission, last end
-	begun              bool
 	stirred            model.Time // when a task last ended, or a job came
+	span
 
+	coflows   coflows
 	links     links
 	inspected model.Time // nodes
 
 	activeShuffle model.Bytes // of live jobs
 	activeMaps    int
+}
+
+// span is the time from the first submission to the last end.
+type span struct {
+	first, last model.Time
+	begun       bool
 }
 
 // links are the loads of the uplinks at the last heartbeat, by rack.
@@ -145,6 +151,7 @@ func (b *book) finish(j *job, at model.Time) {
 	b.response[j.index] = at.Sub(j.submit).Seconds()
 	b.forsake(j, at)
 	b.count(j)
+	b.coflows.add(j, len(b.links.loads))
 }
 
 // forsake takes note that a job is over, with its tasks done or not.

@@ -15,6 +15,7 @@ func (t *stage) fetch(s *world, a int32) {
 		s.compute(t, a, s.now)
 		return
 	}
+	by.job.fetchesFrom(s.now)
 	rack := s.layout.nodes[by.node].rack
 	for _, e := range t.inputs {
 		shuffle, own := e.shuffle, network.JobID(none)

@@ -22,6 +22,7 @@ type job struct {
 	nodes  []int32 // of completed tasks that write to HDFS: where the output lies
 	first  float64 // part of the maps done when a task that fetches was first launched, below 0 before
 	master
+	fetching
 	yields
 	watch
 	news

@@ -68,6 +68,16 @@ type Detail struct {
 	Responses []float64 // by job of the workload, seconds
 	ByRack    []network.Traffic
 	Uplinks   Uplinks
+	Coflows   Coflows
+}
+
+// Coflows are the jobs' shuffles across racks, in seconds: how long one took on
+// average, from the launch of the first task that fetches on, and the least that is
+// with tasks placed as they were (B5 of algorithms.md 4.5), and how many times as
+// long it took. All are 0 where there was none, and the last two where nodes were
+// lost.
+type Coflows struct {
+	Mean, Bound, Ratio float64
 }
 
 // Uplinks is how full the uplinks were: by rack, the mean share of capacity of
@@ -227,6 +237,11 @@ func (b *book) jain() float64 {
 // bound fills in the lower bounds and how far the run is above them.
 func (s *world) bound(r *Run) {
 	supply := shuffle.Supply{Uplinks: s.cluster.uplinks(), Containers: s.cluster.Containers(), Slots: s.cluster.Slots()}
+	r.Coflows.Mean, r.Coflows.Bound = s.book.coflows.means(s.cluster)
+	if s.faults != nil { // what was lost has moved from elsewhere than where it was in the end
+		r.Coflows.Bound = 0
+	}
+	r.Coflows.Ratio = ratio(r.Coflows.Mean, r.Coflows.Bound)
 	d := s.book.met()
 	for i := range d {
 		r.Bounds.CrossRack += d[i].CrossRack
@@ -259,6 +274,7 @@ func (r *Run) verify(slack model.Bytes) error {
 		{"makespan", "makespan_network_s", "s", r.Makespan, r.Bounds.MakespanNetwork, 1e-3},
 		{"makespan", "makespan_compute_s", "s", r.Makespan, r.Bounds.MakespanCompute, 1e-3},
 		{"mean job completion time", "jct_mean_s", "s", r.JCT.Mean, r.Bounds.JCTMean, 1e-3},
+		{"mean shuffle across racks", "for that placement", "s", r.Coflows.Mean, r.Coflows.Bound, 2e-3},
 		{"traffic across racks", "cross_rack_bytes", "bytes", float64(r.CrossRack.Shuffle + r.CrossRack.MapRead), float64(r.Bounds.CrossRack), float64(slack)},
 	} {
 		if c.is < c.least-c.slack-1e-9*c.least {

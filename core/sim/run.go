@@ -269,6 +269,7 @@ func (s *world) arrived(d network.Done) {
 	}
 	g := s.moving.groups[d.ID]
 	tasks := g.tasks
+	g.job.fetchedBy(d.At)
 	g.drop(&s.moving)
 	if g.shuffle != none {
 		s.net.RemoveJob(g.shuffle)

@@ -466,3 +466,26 @@ func TestStragglers(t *testing.T) {
 		}
 	}
 }
+
+// A shuffle across racks takes as long as its busiest link at least (B5): that of
+// the rack with all maps.
+func TestCoflowBound(t *testing.T) {
+	t.Parallel()
+	c := sim.Uniform(2, 1, 4, 10e6, 1e9)
+	c.Replication, c.CrossRackWrites = 1, false
+	j := mapReduce("a", 0, 2, 2, 200e6)
+	j.Stages[0].Reads[0].Place, j.Stages[0].Reads[0].Node = workload.OnNode, workload.Node{Rack: 1, Number: 1}
+	p := sim.DefaultParams()
+	p.Slowstart = 1
+	r := run(t, p, c, &workload.Workload{Jobs: []workload.Job{j}}, "delay")
+	if crossed := float64(r.CrossRack.Shuffle); math.Abs(r.Coflows.Bound-crossed/10e6) > 1e-6 || crossed == 0 {
+		t.Errorf("%g bytes crossed, bound %g s", crossed, r.Coflows.Bound)
+	}
+	if ratio := r.Coflows.Ratio; ratio < 1 || ratio > 1.2 {
+		t.Errorf("the shuffle took %g s, %g times its bound", r.Coflows.Mean, ratio)
+	}
+	p.Losses = []sim.Loss{{Rack: 2, At: 1000 * model.Time(model.Second)}}
+	if lost := run(t, p, c, &workload.Workload{Jobs: []workload.Job{j}}, "delay"); lost.Coflows.Bound != 0 {
+		t.Errorf("a bound of %g s where nodes are lost", lost.Coflows.Bound)
+	}
+}

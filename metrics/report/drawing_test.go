@@ -272,7 +272,7 @@ func TestEveryFigureIsInTheTable(t *testing.T) {
 		}
 		want[n] = name
 	}
-	for _, part := range []any{&r.Outcome, &r.Traffic, &r.Bounds, &r.Ratio, &r.Effort} {
+	for _, part := range []any{&r.Outcome, &r.Traffic, &r.Bounds, &r.Ratio, &r.Coflows, &r.Effort} {
 		v := reflect.ValueOf(part).Elem()
 		fill(v, v.Type().Name())
 	}

@@ -71,6 +71,13 @@ type Ratios struct {
 	Makespan, JCTMean, CrossRack float64
 }
 
+// Coflows are the shuffles of jobs across racks: how long one took on average and
+// the least that is with tasks placed as they were, in seconds, and how many times
+// as long that is; 0 where there was none.
+type Coflows struct {
+	Mean, Bound, Ratio float64
+}
+
 // Effort is what the run took on the machine that simulated it.
 type Effort struct {
 	Placements int

@@ -34,6 +34,7 @@ type Run struct {
 	Effort
 	Responses []float64 // seconds from submission to the end, by job in any order; below 0: it did not finish
 	Uplinks   Uplinks
+	Coflows   Coflows
 }
 
 // Uplinks is how full the uplinks of the racks were in the course of a run. The

@@ -74,6 +74,7 @@ func networkFigures() []figure {
 		{congestion, "times an uplink came to it", count, func(r *Run) float64 { return float64(r.Congestion.Onsets) }},
 		{congestion, "maps done at a job's first reduce", share, func(r *Run) float64 { return r.MapProgress }},
 		{congestion, "nodes over the traffic threshold", share, func(r *Run) float64 { return r.OverThreshold }},
+		{congestion, "mean time of a shuffle across racks", seconds, func(r *Run) float64 { return r.Coflows.Mean }},
 		{congestion, "fairness between users (Jain)", index, func(r *Run) float64 { return r.Fairness }},
 	}
 }
@@ -85,9 +86,11 @@ func boundFigures() []figure {
 		{bound, "makespan, computing", seconds, func(r *Run) float64 { return r.Bounds.MakespanCompute }},
 		{bound, "mean completion time", seconds, func(r *Run) float64 { return r.Bounds.JCTMean }},
 		{bound, "shuffle and map input across racks", data, func(r *Run) float64 { return float64(r.Bounds.CrossRack) }},
+		{bound, "mean shuffle across racks, as placed", seconds, func(r *Run) float64 { return r.Coflows.Bound }},
 		{over, "makespan", ratio, func(r *Run) float64 { return r.Ratio.Makespan }},
 		{over, "mean completion time", ratio, func(r *Run) float64 { return r.Ratio.JCTMean }},
 		{over, "shuffle and map input across racks", ratio, func(r *Run) float64 { return r.Ratio.CrossRack }},
+		{over, "mean shuffle across racks, as placed", ratio, func(r *Run) float64 { return r.Coflows.Ratio }},
 	}
 }
 
