@@ -77,15 +77,14 @@ func (q *queue) serve(flows []flow, ms float64) (ended int32, rest float64) {
 	id := q.top(flows)
 	todo := q.heap[0].due - q.served
 	if todo*q.lead >= moved {
-		need := todo * q.weight / pace // +Inf at pace 0
-		if need > ms+rounding {
+		if todo*q.weight > pace*(ms+rounding) {
 			q.served += pace * ms / q.weight
 			q.backlog -= pace * ms
 			return none, 0
 		}
 		q.served += todo
 		q.backlog -= todo * q.weight
-		ms = max(ms-need, 0)
+		ms = max(ms-todo*q.weight/pace, 0)
 	}
 	return id, ms
 }

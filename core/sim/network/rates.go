@@ -105,12 +105,16 @@ func (f *fabric) share() {
 	f.fill()
 	for _, i := range f.busy {
 		q := &f.queues[i]
-		if s.level[i] < q.limit && f.links.free(q) > 0 {
+		if s.level[i] < q.limit && f.links.free(q) > crumb {
 			s.weight[i], s.limit[i] = q.weight, q.limit-s.level[i]
 		}
 	}
 	f.fill()
 }
+
+// crumb is what rounding leaves of a link that is shared out in full, at most, in
+// bytes/ms: nothing to share again.
+const crumb = 1e-6
 
 // fill adds to the rate of every queue that has a weight its max-min fair part
 // of what the links have spare, and takes it from them. It is progressive
