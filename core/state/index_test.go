@@ -246,13 +246,15 @@ func TestPartialLists(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		whole, parts := state.New(state.DefaultConfig()), state.New(state.DefaultConfig())
 		var lists [2]model.Fact
-		apps, at := []model.App{}, model.Time(1_000_000)
+		apps, at, known := []model.App{}, model.Time(1_000_000), 1
 		for range rapid.IntRange(1, 20).Draw(t, "steps") {
 			at += 1000
 			k := rapid.IntRange(0, 1).Draw(t, "kind")
 			var now model.Fact
 			if k == 0 {
 				n := nodes(3, 3)
+				known = rapid.IntRange(known, len(n.Nodes)).Draw(t, "known")
+				n.Nodes = n.Nodes[:known]
 				for i := range n.Nodes {
 					n.Nodes[i].Used = model.Resource{MemoryMiB: 1024, VCores: 1}.Times(int64(rapid.IntRange(0, 3).Draw(t, "used")))
 					n.Nodes[i].State = rapid.SampledFrom([]model.NodeState{model.NodeRunning, model.NodeRunning, model.NodeLost}).Draw(t, "state")
@@ -321,4 +323,56 @@ func ordered(t *rapid.T, c *state.Cluster) string {
 	capacity := c.View().Capacity()
 	fmt.Fprint(&b, capacity.Total, capacity.Nodes, capacity.Racks)
 	return b.String()
+}
+
+// A host that moved to another rack is looked for there from then on.
+func TestHostMoves(t *testing.T) {
+	t.Parallel()
+	c := state.New(state.DefaultConfig())
+	at := model.Time(1_000_000)
+	tell := func(facts ...model.Fact) {
+		for _, f := range facts {
+			at += 1000
+			c.Apply(model.Observation{Source: model.SourceRM, At: at, Fact: f})
+		}
+	}
+	wants := func(id model.AppID) model.Fact {
+		return model.TasksFact{App: id, Tasks: []model.Task{{Stage: model.StageMap, State: model.TaskPending, Preferred: []string{"w11"}}}}
+	}
+	first, second := app(1, "ann", 900_000), app(2, "ann", 900_001)
+	before, after := nodes(2, 1), nodes(2, 1)
+	after.Nodes[0].Rack = "/rack2"
+	tell(before, apps(first, second), wants(first.ID), after, wants(second.ID))
+	rack := c.View().RackOf("/rack2").Index
+	if n := c.View().Job(second.ID).Map.PendingIn(rack); n != 1 {
+		t.Errorf("%d maps pending in the rack that %s moved to, want 1", n, after.Nodes[0].Host)
+	}
+}
+
+// Without traffic counters tell of the job, and of nothing that moved.
+func TestNoTraffic(t *testing.T) {
+	t.Parallel()
+	for _, none := range []bool{false, true} {
+		cfg := state.DefaultConfig()
+		cfg.NoTraffic = none
+		c := state.New(cfg)
+		a := app(1, "ann", 1_000_000)
+		for i, f := range []model.Fact{
+			nodes(2, 1), apps(a),
+			model.JobFact{App: a.ID, MapsTotal: 1, MapsCompleted: 1, ReducesTotal: 1, ReducesRunning: 1},
+			model.TasksFact{App: a.ID, Tasks: []model.Task{mapDone(0, 1, 100), {Stage: model.StageReduce, State: model.TaskRunning, Host: "w21", Rack: "/rack2", Shuffled: model.Unknown}}},
+			model.CountersFact{App: a.ID, MapInput: 50, MapOutput: 100, ReduceShuffle: 100},
+		} {
+			c.Apply(model.Observation{Source: model.SourceMapReduce, At: model.Time(1_001_000 + i), Fact: f})
+		}
+		moved := 0.0
+		for _, row := range c.Snapshot().Traffic.Bytes[state.TrafficShuffle] {
+			for _, bytes := range row {
+				moved += bytes
+			}
+		}
+		if (moved > 0) == none || c.View().Job(a.ID).Ratio != 2 {
+			t.Errorf("without traffic %v: %g bytes moved, ratio %g", none, moved, c.View().Job(a.ID).Ratio)
+		}
+	}
 }
