@@ -1,6 +1,7 @@
 package reproduce
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -20,6 +21,8 @@ type variant struct {
 	policy  string
 	params  string // JSON; "" is the policy's defaults
 	may     bool   // whether it may turn out not to be simulated
+	// saturation is the share of an uplink at which policies are told that it is saturated; 0 is the simulator's own.
+	saturation float64
 }
 
 // lab runs a paper's variants in the simulator. A seed draws the jobs and all
@@ -80,6 +83,7 @@ func (l *lab) one(v *variant, seed int) (r sim.Run, refusal, err error) {
 	}
 	p := sim.DefaultParams()
 	p.Seed = uint64(seed + 1) //nolint:gosec // small
+	p.Saturation = cmp.Or(v.saturation, p.Saturation)
 	s, err := sim.New(p, v.cluster, l.works[v.load][seed], v.policy, pol)
 	if err != nil && v.may {
 		return r, err, nil

@@ -15,6 +15,7 @@ import (
 type book struct {
 	response []float64        // by job: seconds from submission to end; below 0 while it is not done
 	demands  []shuffle.Demand // by job, once it is there
+	moved    []Moved          // by job, once it is done
 	tally    tally
 	users    map[model.UserID]*account
 	withJobs int // users
@@ -100,7 +101,7 @@ type account struct {
 
 func newBook(c *Cluster, w *workload.Workload) book {
 	b := book{
-		response: make([]float64, len(w.Jobs)), demands: make([]shuffle.Demand, len(w.Jobs)), users: map[model.UserID]*account{},
+		response: make([]float64, len(w.Jobs)), demands: make([]shuffle.Demand, len(w.Jobs)), moved: make([]Moved, len(w.Jobs)), users: map[model.UserID]*account{},
 		links: links{
 			loads: make([]topology.Link, len(c.Racks)), congested: make([]bool, len(c.Racks)), used: make([][]float64, len(c.Racks)), before: make([]network.Traffic, len(c.Racks)),
 		},
@@ -168,19 +169,23 @@ func (b *book) forsake(j *job, at model.Time) {
 // count sums what a job that is done has moved.
 func (b *book) count(j *job) {
 	shuffled, crossed, gathers := model.Bytes(0), 0.0, false
+	m := &b.moved[j.index]
 	for i := range j.stages {
 		t := &j.stages[i]
 		for l, n := range t.level {
 			b.tally.level[l] += n
 		}
+		m.Read += t.remote
 		for _, e := range t.inputs {
 			gathers = true
 			if e.kind == model.ScatterGather {
 				shuffled += e.from.left
 				crossed += float64(shuffle.CrossRack(e.from.leftOn, t.on))
+				m.Sources, m.Sinks = max(m.Sources, spread(e.from.leftOn)), max(m.Sinks, spread(t.on))
 			}
 		}
 	}
+	m.Shuffle, m.Crossed = shuffled, model.Bytes(crossed)
 	if !gathers {
 		return
 	}

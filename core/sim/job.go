@@ -96,6 +96,7 @@ type source struct {
 	byNode lists
 	byRack lists
 	taken  model.Bytes // by completed tasks
+	remote model.Bytes // from other racks
 	level  [3]int      // launched, by locality
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"heddle/core/model"
+	"heddle/core/shuffle"
 )
 
 // Params are the rules of the simulated Hadoop that are no part of the cluster.
@@ -27,6 +28,7 @@ type Params struct {
 	Starved model.Duration
 	Network
 	Congestion float64 // an uplink at or above it counts as congested
+	Saturation float64 // the share of an uplink at which policies are told that it is saturated (ShuffleWatcher §4.2)
 	// Sample is how often node-level figures are taken.
 	Sample model.Duration
 	Seed   uint64
@@ -64,7 +66,7 @@ func (p *Params) clock() float64 {
 func DefaultParams() Params {
 	return Params{
 		Heartbeat: model.Second, Slowstart: 0.05, RampUp: 0.5, MinSource: 0.25, MaxSource: 0.75, AMShare: 0.1, Starved: 5 * model.Second,
-		Faults: Faults{StragglerFactor: 1}, Network: Network{NetworkStep: model.Second, ParallelCopies: 5}, Congestion: 0.8, Sample: 10 * model.Second, Seed: 1,
+		Faults: Faults{StragglerFactor: 1}, Network: Network{NetworkStep: model.Second, ParallelCopies: 5}, Congestion: 0.8, Saturation: shuffle.DefaultSaturation().Threshold, Sample: 10 * model.Second, Seed: 1,
 	}
 }
 
@@ -86,6 +88,9 @@ func (p *Params) Validate() error {
 		if !(f.of >= 0 && f.of <= 1) {
 			errs = append(errs, fmt.Errorf("%s: must be between 0 and 1, is %g", f.name, f.of))
 		}
+	}
+	if low := shuffle.DefaultSaturation().Hysteresis; !(p.Saturation > low && p.Saturation <= 1) {
+		errs = append(errs, fmt.Errorf("saturation: must be above %g and at most 1, is %g", low, p.Saturation))
 	}
 	if p.Straggler > 0 && !(p.StragglerFactor >= 1 && p.StragglerFactor <= 1000) {
 		errs = append(errs, fmt.Errorf("factor of stragglers: must be between 1 and 1000, is %g", p.StragglerFactor))

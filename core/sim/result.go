@@ -66,6 +66,8 @@ type Detail struct {
 	Redone    int       // tasks that were done and ran again, since their output was lost
 	Rejected  int64     // placements that broke a rule of the engine
 	Responses []float64 // by job of the workload, seconds
+	Moved     []Moved   // the same, of those that are done
+	Held      float64   // container-seconds that attempts and ApplicationMasters held
 	ByRack    []network.Traffic
 	Uplinks   Uplinks
 	Coflows   Coflows
@@ -153,7 +155,7 @@ func (s *Sim) result() Run {
 	r := Run{Policy: s.engine.Name(), Seed: s.params.Seed}
 	r.Outcome = Outcome{Jobs: len(s.work.Jobs), Finished: s.jobs.finished, Makespan: max(b.last.Sub(b.first).Seconds(), 0)}
 	r.Effort = Effort{Placements: b.placements, Events: b.events, EngineS: b.engine}
-	r.Detail = Detail{Preempted: t.preempted, Lost: t.lost, Redone: t.redone, Spares: t.spares, Won: t.won, Responses: b.response, ByRack: s.net.Traffic(nil)}
+	r.Detail = Detail{Preempted: t.preempted, Lost: t.lost, Redone: t.redone, Spares: t.spares, Won: t.won, Responses: b.response, Moved: b.moved, Held: b.held(), ByRack: s.net.Traffic(nil)}
 	r.Uplinks = Uplinks{s.layout.ids, usedStep.Seconds(), b.links.used}
 	r.ShuffleBytes, r.Congestion = t.shuffled, Congestion{t.congestion, t.onsets, s.params.Congestion}
 	r.Throughput = ratio(float64(r.Finished), r.Makespan)

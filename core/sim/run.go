@@ -239,7 +239,11 @@ func (t *stage) readOver(s *world, a int32, bytes model.Bytes) {
 		s.faults.doom(by.job)
 		return
 	}
-	s.moving.transfer(s.net.AddTransfer(network.MapRead, s.layout.nodes[by.source].rack, rack, bytes), a)
+	from := s.layout.nodes[by.source].rack
+	if from != rack {
+		t.remote += bytes
+	}
+	s.moving.transfer(s.net.AddTransfer(network.MapRead, from, rack, bytes), a)
 }
 
 // from returns the node a task on a rack reads its block from over the network:

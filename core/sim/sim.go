@@ -77,7 +77,7 @@ func New(p Params, c Cluster, w *workload.Workload, name string, pol policy.Poli
 	l := newLayout(&c)
 	s := &Sim{
 		world: world{params: p, cluster: &c, work: w, layout: l, net: net, jobs: newJobTable(w), book: newBook(&c, w)},
-		state: state.New(stateConfig(&c, &l)),
+		state: state.New(stateConfig(&c, &l, &p)),
 	}
 	s.faults = newFaults(p.Losses, &s.layout)
 	s.jobs.free = c.places()
@@ -127,14 +127,14 @@ func there(w *workload.Workload, c *Cluster) error {
 	return nil
 }
 
-func stateConfig(c *Cluster, l *layout) state.Config {
+func stateConfig(c *Cluster, l *layout, p *Params) state.Config {
 	cfg := state.DefaultConfig()
 	links := map[model.RackID]topology.Link{}
 	for i, r := range c.Racks {
 		links[rackID(i)] = r.Uplink
 	}
 	cfg.Uplinks = topology.Uplinks{Racks: links}
-	cfg.UplinkMethod = state.MethodPrometheus
+	cfg.UplinkMethod, cfg.Saturation.Threshold = state.MethodPrometheus, p.Saturation
 	cfg.TaskDefault, cfg.Slots = c.Container, l.slotsOf(c)
 	cfg.FinishedJobs, cfg.Decisions = 16, 16
 	cfg.MaxTasks = 1 << 20

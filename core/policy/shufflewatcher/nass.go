@@ -40,15 +40,29 @@ func first(saturated bool) line {
 }
 
 // good reports whether a line is a hit for which relaxed fairness does not wait
-// (algorithms.md 2.1.6).
-func (l line) good() bool {
+// (algorithms.md 2.1.6). elsewhere says that the job has racks that it prefers for
+// such a task, of which the node's, or one that it still prefers, is none, and that
+// users wait for those.
+func (l line) good(elsewhere bool) bool {
 	switch l {
-	case satPreferredMap, satNodeLocalMap, satRackLocalMap, satLightReduce, satPreferredReduce,
-		freePreferredReduce, freeHeavyReduce, freePreferredMap, freeNodeLocalMap, freeRackLocalMap:
+	case satPreferredMap, satLightReduce, satPreferredReduce, freePreferredReduce, freePreferredMap:
 		return true
+	case satNodeLocalMap, satRackLocalMap, freeNodeLocalMap, freeRackLocalMap, freeHeavyReduce:
+		return !elsewhere
 	default:
 		return false
 	}
+}
+
+// elsewhere says so of a hit, which is on no preferred rack where it matters.
+func (p *Policy) elsewhere(in *policy.Input, h hit) bool {
+	switch {
+	case p.params.RelaxFor != ForPreferred:
+		return false
+	case h.line.stage() == model.StageMap:
+		return p.mapChoice(in.View, h.job).decided
+	}
+	return len(p.targets(in.View, h.job, true).counts) > 0
 }
 
 func (l line) stage() model.Stage {
@@ -104,7 +118,7 @@ func (p *Policy) Place(in *policy.Input) []model.Placement {
 			continue
 		}
 		h := p.search(in, u, saturated)
-		if h.job == nil || !kept.accept(h.line, now, p.relax) {
+		if h.job == nil || !kept.accept(h.line.good(p.elsewhere(in, h)), now, p.relax) {
 			continue
 		}
 		return place(in, h)

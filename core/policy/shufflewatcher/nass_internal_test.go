@@ -12,7 +12,7 @@ func TestLines(t *testing.T) {
 	t.Parallel()
 	for i, want := range []struct {
 		line   line
-		good   bool
+		good   bool // where the job prefers no other racks
 		stage  model.Stage
 		reason model.Reason
 	}{
@@ -32,12 +32,17 @@ func TestLines(t *testing.T) {
 		{freeAnyMap, false, model.StageMap, model.ReasonAnyMap},
 	} {
 		l := want.line
-		if int(l) != i || l.good() != want.good || l.stage() != want.stage || l.reason() != want.reason {
-			t.Errorf("line %d: place %d, good %v, %s, %s; want %+v", i, l, l.good(), l.stage(), l.reason(), want)
+		if int(l) != i || l.good(false) != want.good || l.stage() != want.stage || l.reason() != want.reason {
+			t.Errorf("line %d: place %d, good %v, %s, %s; want %+v", i, l, l.good(false), l.stage(), l.reason(), want)
 		}
 	}
-	if noLine.good() {
+	if noLine.good(false) {
 		t.Error("no hit is a good hit")
+	}
+	for l, want := range map[line]bool{satPreferredMap: true, satRackLocalMap: false, freeNodeLocalMap: false, freeHeavyReduce: false, freePreferredReduce: true} {
+		if l.good(true) != want {
+			t.Errorf("line %d is good %v to who waits for preferred racks, want %v", l, !want, want)
+		}
 	}
 }
 

@@ -18,6 +18,15 @@ const (
 	ScanGreedy Scan = "greedy" // Fig. 4: stop at the first rack that does not help
 )
 
+// Patience says what a user waits for under relaxed fairness.
+type Patience string
+
+// The two readings: the paper prints no mechanism (algorithms.md 2.1.6).
+const (
+	ForLocal     Patience = "local"     // a task that is preferred or costs the uplinks little: a local map, of whatever job, or a heavy reduce while they are free
+	ForPreferred Patience = "preferred" // of a job with preferred racks a task there
+)
+
 // Params are ShuffleWatcher's own settings. NetSat's threshold, period,
 // smoothing and hysteresis are shuffle.SaturationParams of the cluster state.
 type Params struct {
@@ -28,9 +37,12 @@ type Params struct {
 	WindowMode policy.WindowMode `json:"window_mode" doc:"strict serves earlier windows first, timeout only jobs older than the window"`
 	// RelaxS is SW-relaxed's; 0 is SW-fair.
 	RelaxS        float64         `json:"relax_s" doc:"how many seconds a user may be passed over for want of a good task (5.2); 0 is strict fairness"`
+	RelaxFor      Patience        `json:"relax_for" doc:"which tasks are good: local takes any job's local maps, and heavy reduces anywhere while the uplink is not saturated; preferred, of jobs with preferred racks, only tasks there"`
 	Scope         policy.Scope    `json:"scope" doc:"whose uplink counts as saturated: rack is the offered node's rack, any is any rack, mean is the mean of all"`
 	Fairness      policy.Fairness `json:"fairness" doc:"whose turn it is: fair is the user with the least memory, drf the one with the least dominant share (5.2)"`
 	Scan          Scan            `json:"scan" doc:"full: SAMP looks at every prefix of the sorted racks; greedy: it stops where the paper's loop stops"`
+	SAMP          bool            `json:"samp" doc:"prefer racks for a job's maps (3.2); false leaves them to locality"`
+	SARP          bool            `json:"sarp" doc:"prefer racks for a job's reduces (3.3); false leaves them to their order"`
 	AssumeUnknown bool            `json:"assume_unknown" doc:"run SAMP at ratio_init for jobs whose ratio has been measured neither on them nor on an earlier run, as the paper does"`
 	RecomputeAt   float64         `json:"recompute_at" doc:"share of completed maps at which SAMP runs a second and last time; 0 never, as in the paper"`
 	Waves         int             `json:"waves" doc:"keep SAMP from choosing so few racks that the maps need more waves than this; 0 is no floor, as in the paper"`
@@ -43,8 +55,8 @@ type Params struct {
 // choices where the paper gives none.
 func DefaultParams() Params {
 	return Params{
-		MapCompletion: 0.15, RatioInit: 1.0, WindowS: 600, WindowMode: policy.WindowStrict, RelaxS: 5,
-		Scope: policy.ScopeRack, Fairness: policy.Fair, Scan: ScanFull, RecomputeAt: 0.05, SARPRefresh: true, HoldMaxS: 120,
+		MapCompletion: 0.15, RatioInit: 1.0, WindowS: 600, WindowMode: policy.WindowStrict, RelaxS: 5, RelaxFor: ForLocal,
+		Scope: policy.ScopeRack, Fairness: policy.Fair, Scan: ScanFull, SAMP: true, SARP: true, RecomputeAt: 0.05, SARPRefresh: true, HoldMaxS: 120,
 	}
 }
 
@@ -68,6 +80,7 @@ func (p Params) Validate() error {
 	within("hold_max_s", p.HoldMaxS, 600)
 	errs = append(errs, p.WindowMode.Validate())
 	errs = append(errs, policy.OneOf("scope", p.Scope, policy.Scopes()...))
+	errs = append(errs, policy.OneOf("relax_for", p.RelaxFor, ForLocal, ForPreferred))
 	errs = append(errs, p.Fairness.Validate())
 	if p.Scan != ScanFull && p.Scan != ScanGreedy {
 		errs = append(errs, fmt.Errorf("scan: want %s or %s, is %q", ScanFull, ScanGreedy, p.Scan))

@@ -160,9 +160,9 @@ func (p *Policy) classOf(v state.View, j *state.Job) class {
 		}
 		return classFree
 	}
-	wanted := false
-	for r, n := range p.targets(v, j, enabled(j)).counts {
-		if j.Reduce.Launched(r) < n {
+	wanted, counts := false, p.targets(v, j, enabled(j)).counts
+	for r := range v.Racks() {
+		if !p.params.SARP && v.Racks()[r].Runs() || r < len(counts) && j.Reduce.Launched(r) < counts[r] {
 			if !v.Racks()[r].Load.Saturated {
 				return classFree
 			}

@@ -29,11 +29,11 @@ func (u users) of(id model.UserID) *userState {
 // (§5.2) and prints no mechanism: this one is heddle's (algorithms.md 2.1.6).
 // As in simple delay scheduling a good hit resets the timer and a late hit does
 // not, so a user for whom nothing good turns up is not slowed task by task.
-func (u *userState) accept(l line, now model.Time, slack model.Duration) bool {
+func (u *userState) accept(good bool, now model.Time, slack model.Duration) bool {
 	switch {
 	case slack <= 0:
 		return true
-	case l.good():
+	case good:
 		u.waits = false
 		return true
 	case !u.waits || u.since > now: // a clock that was set back starts the wait anew

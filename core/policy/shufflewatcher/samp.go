@@ -61,6 +61,11 @@ func (p *Policy) choose(v state.View, j *state.Job, m *mapChoice) {
 		return
 	}
 	m.share = resized(m.share, racks)
+	if !p.params.SAMP {
+		m.reason, m.decided, m.set = model.ReasonRankOnly, false, nil
+		s.scan(search{sigma: j.Ratio, atLeast: len(s.order)}, m.share)
+		return
+	}
 	if !j.Predicted && !j.Earlier && !p.params.AssumeUnknown { // algorithms.md 2.1.3d
 		m.reason, m.decided, m.set = model.ReasonUnpredicted, false, nil
 		s.scan(search{sigma: j.Ratio, atLeast: len(s.order)}, m.share)

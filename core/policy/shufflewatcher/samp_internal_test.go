@@ -9,7 +9,6 @@ import (
 	"pgregory.net/rapid"
 
 	"heddle/core/model"
-	"heddle/core/policy"
 	"heddle/core/state"
 )
 
@@ -223,7 +222,9 @@ func TestSAMPFloor(t *testing.T) {
 	for _, tc := range []struct{ maps, waves, want int }{
 		{100, 0, 1}, {3, 1, 1}, {4, 1, 1}, {9, 1, 2}, {16, 1, 2}, {17, 1, 3}, {17, 2, 2}, {1000, 1, 10},
 	} {
-		p, err := NewWith(Params{MapCompletion: 0.15, WindowMode: policy.WindowStrict, Scope: policy.ScopeRack, Fairness: policy.Fair, Scan: ScanFull, Waves: tc.waves})
+		params := DefaultParams()
+		params.Waves = tc.waves
+		p, err := NewWith(params)
 		if err != nil {
 			t.Fatal(err)
 		}

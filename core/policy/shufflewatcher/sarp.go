@@ -9,7 +9,7 @@ import (
 // reduceChoice is what SARP chose for one job: PreferredReducesPerRack.
 type reduceChoice struct {
 	reason model.Reason
-	counts []int     // reduces wanted by rack number; sums to the job's reduces, empty when nothing is known
+	counts []int     // reduces wanted by rack number; sums to the job's reduces, empty when nothing is known or SARP is off
 	share  []float64 // before rounding; sums to 1
 	final  bool      // computed when the reduces were enabled, which the paper does once
 	from   sarpFacts
@@ -54,6 +54,10 @@ func (p *Policy) targets(v state.View, j *state.Job, enabled bool) *reduceChoice
 // it stores: it could not start them.
 func (p *Policy) place(v state.View, j *state.Job, m *mapChoice, c *reduceChoice) {
 	c.share = resized(c.share, len(v.Racks()))
+	if !p.params.SARP {
+		c.reason, c.counts = model.ReasonRankOnly, c.counts[:0]
+		return
+	}
 	c.reason = model.ReasonMapOutput
 	sum := 0.0
 	if j.Map.Fraction() > p.params.MapCompletion { // strictly more (Fig. 6 line 1)

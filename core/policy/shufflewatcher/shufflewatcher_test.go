@@ -33,8 +33,8 @@ func build(t *testing.T, change func(*shufflewatcher.Params)) *shufflewatcher.Po
 func TestDefaults(t *testing.T) {
 	t.Parallel()
 	want := shufflewatcher.Params{
-		MapCompletion: 0.15, RatioInit: 1, WindowS: 600, WindowMode: "strict", RelaxS: 5, Scope: "rack", Fairness: "fair", Scan: "full",
-		RecomputeAt: 0.05, SARPRefresh: true, HoldMaxS: 120,
+		MapCompletion: 0.15, RatioInit: 1, WindowS: 600, WindowMode: "strict", RelaxS: 5, RelaxFor: "local", Scope: "rack", Fairness: "fair", Scan: "full",
+		SAMP: true, SARP: true, RecomputeAt: 0.05, SARPRefresh: true, HoldMaxS: 120,
 	}
 	if diff := cmp.Diff(want, shufflewatcher.DefaultParams()); diff != "" {
 		t.Errorf("defaults (-want +got):\n%s", diff)
@@ -58,8 +58,8 @@ func TestParams(t *testing.T) {
 		{`{"map_completion":"much"}`, []string{"map_completion"}},
 		{`{"mapcompletion_":0.1}`, []string{"mapcompletion_"}},
 		{
-			`{"map_completion":1.5,"ratio_init":-1,"window_s":-1,"window_mode":"x","relax_s":-1,"scope":"x","scan":"x","recompute_at":2,"waves":-1,"hold_max_s":601}`,
-			[]string{"map_completion:", "ratio_init:", "window_s:", "window_mode:", "relax_s:", "scope:", "scan:", "recompute_at:", "waves:", "hold_max_s:"},
+			`{"map_completion":1.5,"ratio_init":-1,"window_s":-1,"window_mode":"x","relax_s":-1,"relax_for":"x","scope":"x","scan":"x","recompute_at":2,"waves":-1,"hold_max_s":601}`,
+			[]string{"map_completion:", "ratio_init:", "window_s:", "window_mode:", "relax_s:", "relax_for:", "scope:", "scan:", "recompute_at:", "waves:", "hold_max_s:"},
 		},
 	} {
 		p, err := shufflewatcher.New([]byte(tc.raw))
