@@ -1,13 +1,9 @@
 package network
 
-import (
-	"math/bits"
-
-	"heddle/core/model"
-)
+import "heddle/core/model"
 
 // calendar holds a time for each of a fixed number of things and knows the
-// earliest. Setting one costs O(log n), setting all and then order O(n).
+// earliest. Setting one costs O(log n).
 type calendar struct {
 	at     []model.Time
 	first  []int32 // tournament: of node n the thing with the earliest time below it; children 2n, 2n+1; root 1
@@ -25,7 +21,9 @@ func newCalendar(things int) calendar {
 		c.at[i] = never
 		c.first[c.leaves+i] = int32(i)
 	}
-	c.order()
+	for n := c.leaves - 1; n > 0; n-- {
+		c.play(n)
+	}
 	return c
 }
 
@@ -47,28 +45,6 @@ func (c *calendar) set(thing int, at model.Time) {
 		if int(was) != thing && int(c.first[n]) != thing {
 			return // it neither was nor became the earliest here
 		}
-	}
-}
-
-// setAll gives things their times, so many of them another one than they had.
-func (c *calendar) setAll(things []int32, at []model.Time, moved int) {
-	one := bits.Len(uint(c.leaves))
-	if moved*one < c.leaves {
-		for i, thing := range things {
-			c.set(int(thing), at[i])
-		}
-		return
-	}
-	for i, thing := range things {
-		c.at[thing] = at[i]
-	}
-	c.order()
-}
-
-// order puts everything right after times were written to at.
-func (c *calendar) order() {
-	for n := c.leaves - 1; n > 0; n-- {
-		c.play(n)
 	}
 }
 

@@ -17,23 +17,9 @@ func TestCalendar(t *testing.T) {
 		c := newCalendar(n)
 		at := slices.Repeat([]model.Time{never}, n)
 		for range rapid.IntRange(1, 50).Draw(t, "changes") {
-			if rapid.Bool().Draw(t, "all") {
-				things, moved := make([]int32, n), 0
-				for i := range things {
-					things[i] = int32(i)
-					if rapid.IntRange(0, 3).Draw(t, "moves") == 0 {
-						at[i] = model.Time(rapid.IntRange(0, 9).Draw(t, "at"))
-					}
-					if at[i] != c.at[i] {
-						moved++
-					}
-				}
-				c.setAll(things, at, moved)
-			} else {
-				i := rapid.IntRange(0, n-1).Draw(t, "thing")
-				at[i] = model.Time(rapid.IntRange(0, 9).Draw(t, "at"))
-				c.set(i, at[i])
-			}
+			i := rapid.IntRange(0, n-1).Draw(t, "thing")
+			at[i] = model.Time(rapid.IntRange(0, 9).Draw(t, "at"))
+			c.set(i, at[i])
 			first := slices.Index(at, slices.Min(at))
 			if thing, when := c.earliest(); thing != first || when != at[first] {
 				t.Fatalf("%d at %d is the earliest of %v, want %d", thing, when, at, first)

@@ -12,13 +12,12 @@ type fabric struct {
 	config    Config
 	queues    []queue   // by kind, source rack, destination rack
 	busy      []int32   // queues that have something to send, or had at the last solve
-	crossed   []Traffic // by rack, of queues that are not busy
+	crossed   []Traffic // by rack, without what queues have sent since cross was last called for them
 	links     links
-	fetches   []flow       // of shuffles: flow r of group g is at g*racks+r
-	transfers []flow       // by ID
-	calendar  calendar     // of the first end in each queue that has ends to be known
-	ends      []model.Time // scratch of solve
-	ended     []Done       // transfers, and groups whose watched flow has ended; not reported
+	fetches   []flow   // of shuffles: flow r of group g is at g*racks+r
+	transfers []flow   // by ID
+	calendar  calendar // of the first end in each queue that has ends to be known
+	ended     []Done   // transfers, and groups whose watched flow has ended; not reported
 	now       model.Time
 	solved    model.Time // the last solve, or so long ago that it does not matter
 	changed   bool       // rates are to be solved after the step
@@ -128,31 +127,31 @@ func (f *fabric) insert(queue int, id int32, bytes model.Bytes) {
 }
 
 // rest takes the queues that have nothing to send off the list of the busy ones,
-// with what they have sent, and brings the others forward to now.
+// and brings the others forward to now.
 func (f *fabric) rest() {
 	kept := f.busy[:0]
 	for _, i := range f.busy {
 		f.serve(int(i))
+		f.cross(int(i))
 		q := &f.queues[i]
 		if len(q.heap) > 0 {
 			kept = append(kept, i)
 			continue
 		}
-		f.cross(f.crossed, int(i))
-		q.entered, q.rate, q.busy = 0, 0, false
+		q.rate, q.busy = 0, false
 		f.calendar.set(int(i), never)
 	}
 	f.busy = kept
 }
 
-// cross adds what a queue has sent from rack to rack.
-func (f *fabric) cross(to []Traffic, queue int) {
-	racks := len(f.config.Racks)
+// cross counts what a queue has sent from rack to rack, when it was last served.
+func (f *fabric) cross(queue int) {
 	q := &f.queues[queue]
-	if from, into := queue/racks%racks, queue%racks; from != into {
-		sent := q.sent()
-		to[from].Up[q.kind] += sent
-		to[into].Down[q.kind] += sent
+	sent := q.sent()
+	q.entered -= sent
+	if racks := len(f.crossed); int(q.up) < racks {
+		f.crossed[q.up].Up[q.kind] += sent
+		f.crossed[int(q.down)-racks].Down[q.kind] += sent
 	}
 }
 
@@ -181,9 +180,10 @@ func (f *fabric) adjust(queue int) {
 	f.refresh(queue)
 }
 
-// refresh sets when the first flow of a queue ends.
+// refresh sets when the first flow of a queue ends, if that is not after the
+// next solve, which sets it anew: while a queue is busy, one follows.
 func (f *fabric) refresh(queue int) {
 	if !f.quiet {
-		f.calendar.set(queue, f.queues[queue].ends(f.flowsOf(queue)))
+		f.calendar.set(queue, f.queues[queue].ends(f.flowsOf(queue), f.due()))
 	}
 }

@@ -171,12 +171,13 @@ func (f *Fast) report(done func(Done)) {
 // Traffic writes what has crossed every rack's links so far to dst, which it
 // grows as needed, and returns it.
 func (f *Fast) Traffic(dst []Traffic) []Traffic {
-	dst = append(dst[:0], f.net.crossed...)
-	for _, i := range f.net.busy {
-		f.net.serve(int(i))
-		f.net.cross(dst, int(i))
+	if f.net.now != f.net.solved { // a solve brings all queues forward
+		for _, i := range f.net.busy {
+			f.net.serve(int(i))
+			f.net.cross(int(i))
+		}
 	}
-	return dst
+	return append(dst[:0], f.net.crossed...)
 }
 
 // Load returns what a rack's links carry now, background aside. Over a time,

@@ -511,3 +511,19 @@ func TestConfigValidate(t *testing.T) {
 		}
 	}
 }
+
+// What has crossed is the same just after a solve and in the middle of a step, and
+// whoever asked for it before.
+func TestFastTrafficAtAnyTime(t *testing.T) {
+	t.Parallel()
+	f := newFast(t, many(3, rack(1000, 1e6, 20)), 1000)
+	f.AddTransfer(network.Write, 0, 1, 4500)
+	f.AddTransfer(network.MapRead, 0, 2, 4500)
+	for _, at := range []model.Time{0, 500, 1000, 1000, 1700, 2000, 4000} {
+		f.Advance(at, func(d network.Done) { t.Errorf("%+v is done", d) })
+		got := f.Traffic(nil)
+		if want := model.Bytes(at / 2); got[0].Up[network.Write] != want || got[2].Down[network.MapRead] != want {
+			t.Errorf("at %d ms: %+v, want %d bytes of each", at, got, want)
+		}
+	}
+}

@@ -19,7 +19,7 @@ type queue struct {
 	rate     float64     // granted, bytes/ms
 	limit    float64     // of the rate per unit of weight: the node interfaces, bytes/ms
 	backlog  float64     // bytes not sent, at
-	entered  model.Bytes // since it was last taken off the busy ones, less what was taken back
+	entered  model.Bytes // less what was taken back, and what is counted as sent
 	up, down int32       // links
 	lead     float64     // weight of the flow that ends first, if known
 	known    bool        // that heap[0].due is that flow's own
@@ -49,7 +49,7 @@ const (
 	none = -1
 )
 
-// sent returns the bytes that have left, at.
+// sent returns the bytes that have left and are not counted, at.
 func (q *queue) sent() model.Bytes {
 	if len(q.heap) == 0 {
 		return q.entered
@@ -90,8 +90,8 @@ func (q *queue) serve(flows []flow, ms float64) (ended int32, rest float64) {
 }
 
 // ends returns when the first flow ends at the present pace, or never where no
-// end is to be known.
-func (q *queue) ends(flows []flow) model.Time {
+// end is to be known, or it is later than a time that has not passed.
+func (q *queue) ends(flows []flow, by model.Time) model.Time {
 	if len(q.heap) == 0 || q.timed == 0 {
 		return never
 	}
@@ -101,7 +101,7 @@ func (q *queue) ends(flows []flow) model.Time {
 	switch {
 	case todo*q.lead < moved:
 		return q.at
-	case pace == 0:
+	case todo*q.weight >= pace*float64(by-q.at+1): // spares the division; rounding is less than a millisecond
 		return never
 	}
 	return after(q.at, todo*q.weight/pace)

@@ -73,18 +73,10 @@ func newFilling(queues, links int) filling {
 // solve gives every queue its rate from now on.
 func (f *fabric) solve() {
 	f.share()
-	f.quiet = false
-	f.ends = f.ends[:0]
-	moved := 0
+	f.solved, f.forced, f.quiet = f.now, false, false
 	for _, i := range f.busy {
-		at := f.queues[i].ends(f.flowsOf(int(i)))
-		f.ends = append(f.ends, at)
-		if at != f.calendar.at[i] {
-			moved++
-		}
+		f.refresh(int(i))
 	}
-	f.calendar.setAll(f.busy, f.ends, moved)
-	f.solved, f.forced = f.now, false
 }
 
 // share shares the links among the queues: what each can use in a step first,
