@@ -44,19 +44,3 @@ func (x *hostNumbers) number(host string) hostNumber {
 	}
 	return x.node(host)
 }
-
-// numbers returns the numbers of hosts, the list it is given if they are those.
-func (x *hostNumbers) numbers(hosts []string, before []hostNumber) []hostNumber {
-	same := len(hosts) == len(before)
-	for i := 0; same && i < len(hosts); i++ {
-		same = x.number(hosts[i]) == before[i]
-	}
-	if same {
-		return before
-	}
-	out := make([]hostNumber, len(hosts))
-	for i, host := range hosts {
-		out[i] = x.number(host)
-	}
-	return out
-}

@@ -121,13 +121,7 @@ func (s Stages) Stage(kind model.Stage) *Stage {
 }
 
 // Usage returns what the job has, with what the current what-if assumes.
-func (j *Job) Usage() model.Resource {
-	u := j.Allocated
-	for _, s := range [...]*Stage{j.Map, j.Reduce, j.Other} {
-		u = u.Add(s.Capability.Times(int64(s.assumed)))
-	}
-	return u
-}
+func (j *Job) Usage() model.Resource { return j.Allocated.Add(j.seat.assumed) }
 
 // Blacklisted reports whether the application refuses a host.
 func (j *Job) Blacklisted(host string) bool { return slices.Contains(j.Blacklist, host) }
@@ -213,8 +207,14 @@ func (j *Job) relaunch() {
 	j.Map.relaunch(j.told.live[0].byRack)
 	j.Reduce.relaunch(j.told.live[1].byRack)
 	j.Other.relaunch(j.told.live[3].byRack)
+	runUntold(j)
+}
+
+// runUntold counts what runs of stages of which nobody says how many tasks they
+// have, by their live containers.
+func runUntold(j *Job) {
 	for i, s := range []*Stage{j.Map, j.Reduce, nil, j.Other} {
-		if s != nil && s.Total == 0 { // nobody else says
+		if s != nil && s.Total == 0 {
 			s.Running = j.told.live[i].total()
 		}
 	}
@@ -258,10 +258,15 @@ func (j *Job) applyTasks(f model.TasksFact, nodes *nodeIndex, limit int) (untrac
 		if more := min(s.Total, limit) - len(s.tasks); more > 0 {
 			s.tasks = slices.Grow(s.tasks, more) // as many as will come, and no more
 		}
-		s.applyTask(t, nodes)
+		s.applyTask(t, j.told.live[stageIndex(t.Stage)].byRack, nodes)
 	}
-	j.relaunch()
-	j.refreshOutput()
+	runUntold(j)
+	if j.Map.done.moved {
+		j.refreshOutput()
+	} else {
+		j.Output.Version++ // who keeps what follows from a job's tasks asks for it
+		j.setRatio()
+	}
 	return untracked
 }
 

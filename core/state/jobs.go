@@ -172,6 +172,9 @@ func (x *jobIndex) update(j *Job, app model.App, now model.Time) {
 		x.forget(j)
 		again := x.add(app, now) // gets the number that has just become free: known stays what is counted under it
 		adopt(again, j, known)
+		for _, s := range []*Stage{known.Map, known.Reduce, known.Other} {
+			x.local.register(&s.Wanted)
+		}
 		x.depends.link(again, x.changes.add)
 		return
 	}

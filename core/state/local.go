@@ -2,7 +2,6 @@ package state
 
 import (
 	"iter"
-	"slices"
 
 	"heddle/core/model"
 )
@@ -16,25 +15,21 @@ func numberOf(job, stage int) stageNumber { return stageNumber(job*stageCount + 
 // localTasks are the pending tasks of one stage that would be node-local on a host.
 type localTasks struct {
 	stage stageNumber
-	tasks int32 // 0 where there were some; less while a what-if assumes more than there are
+	tasks int32 // 0 or less only while a what-if assumes that they run
 }
 
 // localIndex holds the pending tasks by the hosts they would be node-local on: an
 // offer finds the jobs that want the very node without asking every job.
 type localIndex struct {
-	on [][]localTasks // by host number, each by stage number
-
-	// An offer may ask for many stages on one host. From the spreadAfter-th on the
-	// host's entries lie by stage as well.
-	host   hostNumber // asked for last
-	asked  int        // times in a row
-	spread []int32    // its tasks by stage number, once asked >= spreadAfter
+	on [][]localTasks // by host number, in no order
+	of []*wanted      // by stage number: what has the places of its entries
 }
 
-// spreadAfter is how many searches cost as much as going through a host's entries.
-const spreadAfter = 8
-
-func (l localTasks) compare(to stageNumber) int { return int(l.stage) - int(to) }
+// register takes in whose the entries of a stage are.
+func (x *localIndex) register(w *wanted) {
+	x.of = grown(x.of, int(w.stage))
+	x.of[w.stage] = w
+}
 
 // at returns the entries of a host.
 func (x *localIndex) at(host hostNumber) []localTasks {
@@ -44,79 +39,61 @@ func (x *localIndex) at(host hostNumber) []localTasks {
 	return nil
 }
 
-// tasks returns how many tasks of a stage would be local on a host.
-func (x *localIndex) tasks(host hostNumber, s stageNumber) int32 {
-	if host != x.host {
-		x.leave()
-		x.host = host
+// set brings the entry of a stage on a host up to date with the stage's count.
+func (x *localIndex) set(host hostNumber, s stageNumber, c *localCount) {
+	switch {
+	case c.tasks == 0 && c.place > 0:
+		x.drop(host, c)
+	case c.place > 0:
+		x.on[host][c.place-1].tasks = c.tasks
+	case c.tasks > 0:
+		x.on = grown(x.on, int(host))
+		x.on[host] = append(x.on[host], localTasks{s, c.tasks})
+		c.place = int32(len(x.on[host])) //nolint:gosec // bounded by the number of jobs
 	}
-	if x.asked++; x.asked == spreadAfter {
-		for _, e := range x.at(host) {
-			x.spread = grown(x.spread, int(e.stage))
-			x.spread[e.stage] = e.tasks
-		}
-	}
-	if x.asked >= spreadAfter {
-		return at(x.spread, int(s))
-	}
-	list := x.at(host)
-	if i, found := slices.BinarySearchFunc(list, s, localTasks.compare); found {
-		return list[i].tasks
-	}
-	return 0
 }
 
-// leave forgets which host was asked for last.
-func (x *localIndex) leave() {
-	if x.asked >= spreadAfter {
-		for _, e := range x.at(x.host) {
-			x.spread[e.stage] = 0
-		}
-	}
-	x.host, x.asked = noHost, 0
-}
-
-// entry returns a stage's entry on a host, which may be changed, and whether it was made for it. It is
-// valid until the next one is made or dropped.
-func (x *localIndex) entry(host hostNumber, s stageNumber) (e *localTasks, isNew bool) {
-	x.leave()
-	x.on = grown(x.on, int(host))
-	i, found := slices.BinarySearchFunc(x.on[host], s, localTasks.compare)
-	if !found {
-		x.on[host] = slices.Insert(x.on[host], i, localTasks{stage: s})
-	}
-	return &x.on[host][i], !found
-}
-
-// drop takes a stage's entry on a host out.
-func (x *localIndex) drop(host hostNumber, s stageNumber) {
-	x.leave()
+// drop takes the entry of a stage on a host out: the last takes its place.
+func (x *localIndex) drop(host hostNumber, c *localCount) {
 	list := x.on[host]
-	if i, found := slices.BinarySearchFunc(list, s, localTasks.compare); found {
-		x.on[host] = slices.Delete(list, i, i+1)
+	last := len(list) - 1
+	if at := int(c.place) - 1; at < last {
+		list[at] = list[last]
+		x.of[list[at].stage].byHost.find(host).place = c.place
 	}
+	x.on[host] = list[:last]
+	c.place = 0
+}
+
+// localCount counts the pending tasks of one stage on one host.
+type localCount struct {
+	tasks int32
+	place int32 // one more than where in the index, 0 when it is not there
 }
 
 // wanted is where the pending tasks of one stage would be local.
 type wanted struct {
 	Spread int // counts how often a rack became one they would be local in
 
-	local    *localIndex // where they are counted by host
+	local    *localIndex // where they are listed by host
 	stage    stageNumber // there
-	hosts    []hostNumber
+	byHost   hostTable[localCount]
 	placesOn int   // hosts with a task: the others had one
 	inRack   []int // by rack
 }
 
 // on returns how many would be node-local on a host.
-func (w *wanted) on(host hostNumber) int32 { return w.local.tasks(host, w.stage) }
+func (w *wanted) on(host hostNumber) int32 { return w.byHost.at(host).tasks }
 
 // clear forgets them all.
 func (w *wanted) clear() {
-	for _, host := range w.hosts {
-		w.local.drop(host, w.stage)
+	for host, c := range w.byHost.all() {
+		if c.place > 0 {
+			w.local.drop(host, c)
+		}
 	}
-	w.hosts, w.placesOn = w.hosts[:0], 0
+	w.byHost.empty()
+	w.placesOn = 0
 	clear(w.inRack)
 }
 
@@ -125,20 +102,19 @@ func (w *wanted) addOn(host hostNumber, tasks int) {
 	if host == noHost {
 		return
 	}
-	e, isNew := w.local.entry(host, w.stage)
-	if isNew {
-		w.hosts = append(w.hosts, host)
-	}
-	before := max(e.tasks, 0)
-	e.tasks = max(before+int32(tasks), 0) //nolint:gosec // of tasks
-	w.placesOn += int(min(e.tasks, 1) - min(before, 1))
+	c := w.byHost.entry(host)
+	before := c.tasks
+	c.tasks = max(before+int32(tasks), 0) //nolint:gosec // of tasks
+	w.placesOn += int(min(c.tasks, 1) - min(before, 1))
+	w.local.set(host, w.stage, c)
 }
 
 // assumeOn supposes a task that is node-local on a host to run, or takes that
 // back. The count may pass zero and come back: Withdraw is exact.
 func (w *wanted) assumeOn(host hostNumber, sign int) {
-	e, _ := w.local.entry(host, w.stage) // there, or it were no node-local one
-	e.tasks -= int32(sign)               //nolint:gosec // 1 or -1
+	c := w.byHost.find(host) // there, and listed, or it were no node-local one
+	c.tasks -= int32(sign)   //nolint:gosec // 1 or -1
+	w.local.on[host][c.place-1].tasks = c.tasks
 }
 
 // addIn adds so many tasks that would be rack-local in a rack, or takes some away.
@@ -158,8 +134,8 @@ func (w *wanted) change(rack, tasks int) {
 	}
 }
 
-// StagesLocalTo returns how many stages have, or had, pending tasks with a block
-// on a node: what MapsLocalTo goes through.
+// StagesLocalTo returns how many stages have pending tasks with a block on a
+// node: what MapsLocalTo goes through.
 func (r relations) StagesLocalTo(n *Node) int { return len(r.jobs.local.at(n.number)) }
 
 // MapsLocalTo yields the live jobs that have pending maps with a block on a

@@ -6,8 +6,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The index tells what was put into it, however often in a row it is asked for
-// one host and whatever changes in between.
+// What is counted by stage and by host is the same, whatever stages come to want
+// hosts, cease to, and are forgotten in between.
 func TestLocalIndexTellsWhatItWasTold(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -16,33 +16,83 @@ func TestLocalIndexTellsWhatItWasTold(t *testing.T) {
 			stage stageNumber
 		}
 		var x localIndex
+		stages := make([]wanted, 6)
+		for i := range stages {
+			stages[i] = wanted{local: &x, stage: stageNumber(i)} //nolint:gosec // six
+			x.register(&stages[i])
+		}
 		want := map[key]int32{}
-		draw := func(name string) key {
-			return key{
-				hostNumber(rapid.IntRange(0, 2).Draw(t, name+" host")),
-				stageNumber(rapid.IntRange(0, 20).Draw(t, name+" stage")),
+		for range rapid.IntRange(1, 80).Draw(t, "steps") {
+			s := rapid.IntRange(0, len(stages)-1).Draw(t, "stage")
+			if rapid.IntRange(0, 9).Draw(t, "what") == 0 {
+				stages[s].clear()
+				for k := range want { // order-free: each entry is looked at on its own
+					if int(k.stage) == s {
+						delete(want, k)
+					}
+				}
+				continue
+			}
+			k := key{hostNumber(rapid.IntRange(0, 20).Draw(t, "host")), stageNumber(s)} //nolint:gosec // six
+			tasks := rapid.IntRange(-2, 2).Draw(t, "tasks")
+			stages[s].addOn(k.host, tasks)
+			want[k] = max(want[k]+int32(tasks), 0) //nolint:gosec // two
+		}
+		listed := 0
+		for host := range hostNumber(21) {
+			for _, e := range x.at(host) {
+				listed++
+				if k := (key{host, e.stage}); e.tasks != want[k] || e.tasks == 0 {
+					t.Fatalf("%v: %d tasks in the index, want %d", k, e.tasks, want[k])
+				}
 			}
 		}
-		for range rapid.IntRange(1, 60).Draw(t, "steps") {
-			switch k := draw("change"); {
-			case rapid.Bool().Draw(t, "add"):
-				e, isNew := x.entry(k.host, k.stage)
-				if _, known := want[k]; known == isNew {
-					t.Fatalf("entry %v: made anew %v", k, isNew)
-				}
-				e.tasks++
-				want[k]++
-			case len(x.on) > int(k.host):
-				x.drop(k.host, k.stage)
-				delete(want, k)
+		wanting := 0
+		for k, n := range want { // order-free: each entry is looked at on its own
+			if got := stages[k.stage].on(k.host); got != n {
+				t.Fatalf("%v: %d tasks, want %d", k, got, n)
 			}
-			asked := draw("ask")
-			for range rapid.IntRange(0, 2*spreadAfter).Draw(t, "times") {
-				if got := x.tasks(asked.host, asked.stage); got != want[asked] {
-					t.Fatalf("%v: %d tasks, want %d", asked, got, want[asked])
-				}
-				asked.stage = (asked.stage + 1) % 21
+			wanting += int(min(n, 1))
+		}
+		places := 0
+		for i := range stages {
+			places += stages[i].placesOn
+		}
+		if listed != wanting || places != wanting {
+			t.Fatalf("%d entries in the index, %d hosts counted, want %d", listed, places, wanting)
+		}
+	})
+}
+
+// A table of hosts holds what a map would.
+func TestHostTable(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		var table hostTable[int]
+		want := map[hostNumber]int{}
+		for range rapid.IntRange(0, 100).Draw(t, "steps") {
+			host := hostNumber(rapid.IntRange(0, 60).Draw(t, "host") * rapid.SampledFrom([]int{1, 64, 4096}).Draw(t, "stride")) //nolint:gosec // small
+			switch rapid.IntRange(0, 20).Draw(t, "what") {
+			case 0:
+				table.empty()
+				clear(want)
+			default:
+				*table.entry(host)++
+				want[host]++
 			}
+			if got := table.at(host); got != want[host] {
+				t.Fatalf("host %d: %d, want %d", host, got, want[host])
+			}
+		}
+		n := 0
+		for host, v := range table.all() {
+			n++
+			if *v != want[host] {
+				t.Fatalf("host %d: %d, want %d", host, *v, want[host])
+			}
+		}
+		if n != len(want) || table.find(noHost) != nil {
+			t.Fatalf("%d hosts, want %d; something is kept of no host: %v", n, len(want), table.find(noHost))
 		}
 	})
 }

@@ -1,13 +1,16 @@
 package state
 
+import "heddle/core/model"
+
 // seat is where a job is in the indexes over all jobs.
 type seat struct {
-	number int
-	leaf   *Queue     // its queue
-	part   *QueueUser // its user's part there
-	view   *AppView   // as last published, nil when the job changed since
-	gone   bool       // the job is forgotten
-	listed uint64     // the last listing of applications that it was in
+	number  int
+	leaf    *Queue         // its queue
+	part    *QueueUser     // its user's part there
+	view    *AppView       // as last published, nil when the job changed since
+	gone    bool           // the job is forgotten
+	assumed model.Resource // what the current what-if has it use, beyond what it is told to
+	listed  uint64         // the last listing of applications that it was in
 }
 
 // Number returns a number from 0 that no other job of the cluster has at the

@@ -19,11 +19,12 @@ type MapOutput struct {
 
 // OutputOn returns the map output that lies on a node, as far as attempts
 // reported theirs.
-func (s *Stage) OutputOn(n *Node) model.Bytes { return s.done.onHost[n.number] }
+func (s *Stage) OutputOn(n *Node) model.Bytes { return s.done.onHost.at(n.number) }
 
 // refreshOutput recomputes the job's map output by rack, and its ratio.
 func (j *Job) refreshOutput() {
 	o, done := &j.Output, &j.Map.done
+	done.moved = false
 	o.Version++
 	o.ByRack = grown(o.ByRack[:0], len(done.tasks)-1)
 	o.Reported = shuffle.Total(done.output)

@@ -46,12 +46,14 @@ func (r *ranking[T]) settle(from int) {
 	}
 	l := r.list
 	item := l[from]
-	if to, _ := slices.BinarySearchFunc(l[from+1:], item, r.compare); to > 0 {
+	switch {
+	case from+1 < len(l) && r.compare(l[from+1], item) < 0:
+		to, _ := slices.BinarySearchFunc(l[from+1:], item, r.compare)
 		copy(l[from:], l[from+1:from+1+to])
 		l[from+to] = item
-		return
+	case from > 0 && r.compare(item, l[from-1]) < 0:
+		to, _ := slices.BinarySearchFunc(l[:from], item, r.compare)
+		copy(l[to+1:from+1], l[to:from])
+		l[to] = item
 	}
-	to, _ := slices.BinarySearchFunc(l[:from], item, r.compare)
-	copy(l[to+1:from+1], l[to:from])
-	l[to] = item
 }

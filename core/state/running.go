@@ -15,11 +15,11 @@ type RunningMaps struct {
 type runningIndex struct{ on [][]RunningMaps }
 
 // hostRun counts the running tasks of a stage on one host, by who says so.
-type hostRun struct{ tasks, live int }
+type hostRun struct{ tasks, live int32 }
 
 // hostRuns are the running tasks of a stage by host.
 type hostRuns struct {
-	by    map[hostNumber]hostRun
+	by    hostTable[hostRun]
 	moved []hostNumber // hosts where something changed since the index followed
 }
 
@@ -35,8 +35,8 @@ func (x *runningIndex) at(n *Node) []RunningMaps {
 func (x *runningIndex) follow(j *Job) {
 	h := &j.Map.hosts
 	for _, host := range h.moved {
-		r := h.by[host]
-		x.set(host, j, max(r.tasks, r.live))
+		r := h.by.at(host)
+		x.set(host, j, int(max(r.tasks, r.live)))
 	}
 	h.moved = h.moved[:0]
 }
@@ -79,10 +79,12 @@ func (x *runningIndex) tidy(host hostNumber, i int) {
 // drop takes a job out.
 func (x *runningIndex) drop(j *Job) {
 	h := &j.Map.hosts
-	for host := range h.by { // order-free: each host is on its own
-		x.set(host, j, 0)
+	for host, r := range h.by.all() {
+		if *r != (hostRun{}) {
+			x.set(host, j, 0)
+		}
 	}
-	clear(h.by)
+	h.by.empty()
 	h.moved = h.moved[:0]
 }
 
@@ -91,23 +93,15 @@ func (h *hostRuns) change(host hostNumber, by hostRun) {
 	if host == noHost {
 		return
 	}
-	if h.by == nil {
-		h.by = map[hostNumber]hostRun{}
-	}
-	r := h.by[host]
+	r := h.by.entry(host)
 	r.tasks += by.tasks
 	r.live += by.live
-	if r == (hostRun{}) {
-		delete(h.by, host)
-	} else {
-		h.by[host] = r
-	}
 	h.moved = append(h.moved, host)
 }
 
 // silence forgets what the live containers said.
 func (h *hostRuns) silence() {
-	for host, r := range h.by { // order-free: each host is on its own
+	for host, r := range h.by.all() {
 		if r.live > 0 {
 			h.change(host, hostRun{live: -r.live})
 		}

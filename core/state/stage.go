@@ -17,14 +17,14 @@ type Stage struct {
 	Capability model.Resource // of one task
 	Wanted     wanted
 
-	launched []int     // tasks running or done, by rack
-	runOn    []int     // running tasks, by rack, as the tasks themselves say
-	tasks    []task    // by index
-	done     rackTally // completed tasks, by rack
-	hosts    hostRuns  // running tasks by host
-	demand   demandSource
-	asked    bool // Capability is that of an ask
-	assumed  int  // tasks the current what-if started
+	launched  []int       // tasks running or done, by rack
+	runOn     []int       // running tasks, by rack, as the tasks themselves say
+	tasks     []task      // by index
+	preferred preferences // of the tasks
+	done      rackTally   // completed tasks, by rack
+	hosts     hostRuns    // running tasks by host
+	demand    demandSource
+	asked     bool // Capability is that of an ask
 }
 
 // demandSource is what says how many tasks are outstanding, and where they would be local.
@@ -37,7 +37,9 @@ const (
 )
 
 func newStage(kind model.Stage, capability model.Resource, local *localIndex, number stageNumber) *Stage {
-	return &Stage{Kind: kind, Capability: capability, Wanted: wanted{local: local, stage: number}}
+	s := &Stage{Kind: kind, Capability: capability, Wanted: wanted{local: local, stage: number}}
+	local.register(&s.Wanted)
+	return s
 }
 
 // PendingOn returns how many pending tasks would be local on a node.

@@ -14,7 +14,7 @@ type task struct {
 	output    model.Bytes
 	shuffled  model.Bytes
 	host      hostNumber
-	preferred []hostNumber
+	preferred span
 }
 
 const noRack int32 = -1
@@ -47,12 +47,14 @@ type rackTally struct {
 	tasks  []int         // completed tasks on the rack
 	known  []int         // of those, with a reported output
 	output []model.Bytes // sum of the reported outputs
-	onHost map[hostNumber]model.Bytes
+	onHost hostTable[model.Bytes]
 
 	estimate shuffle.Estimate // of output from input
+	moved    bool             // since the job's output was last summed
 }
 
 func (t *rackTally) add(rack, sign int, input, output model.Bytes) {
+	t.moved = true
 	t.estimate.Add(input, output, sign)
 	t.tasks, t.known, t.output = grown(t.tasks, rack), grown(t.known, rack), grown(t.output, rack)
 	t.tasks[rack] += sign
@@ -67,16 +69,13 @@ func (t *rackTally) addOn(host hostNumber, output model.Bytes) {
 	if host == noHost || output == 0 {
 		return
 	}
-	if t.onHost == nil {
-		t.onHost = map[hostNumber]model.Bytes{}
-	}
-	if t.onHost[host] += output; t.onHost[host] <= 0 {
-		delete(t.onHost, host)
-	}
+	sum := t.onHost.entry(host)
+	*sum = max(*sum+output, 0)
 }
 
-// applyTask replaces what is known of one task.
-func (s *Stage) applyTask(t *model.Task, nodes *nodeIndex) {
+// applyTask replaces what is known of one task. live are the stage's live
+// containers by rack.
+func (s *Stage) applyTask(t *model.Task, live []int, nodes *nodeIndex) {
 	for len(s.tasks) <= t.Index {
 		s.tasks = append(s.tasks, task{host: noHost, rack: noRack, input: model.Unknown, output: model.Unknown, shuffled: model.Unknown})
 	}
@@ -95,11 +94,14 @@ func (s *Stage) applyTask(t *model.Task, nodes *nodeIndex) {
 		next.host, next.rack, next.output = noHost, noRack, model.Unknown // a map that is run again gives its output anew
 	}
 	if len(t.Preferred) > 0 {
-		next.preferred = nodes.hosts.numbers(t.Preferred, old.preferred)
+		next.preferred = s.preferred.keep(t.Preferred, old.preferred, &nodes.hosts)
 		s.followTasks()
 	}
+	before := old.rack
 	*old = next
 	s.count(old, +1, nodes)
+	s.relaunchOn(before, live)
+	s.relaunchOn(old.rack, live)
 }
 
 func known(now, before model.Bytes) model.Bytes {
@@ -126,8 +128,8 @@ func (s *Stage) count(t *task, sign int, nodes *nodeIndex) {
 	case t.state == running && t.rack != noRack:
 		s.runOn = grown(s.runOn, int(t.rack))
 		s.runOn[t.rack] += sign
-		s.hosts.change(t.host, hostRun{tasks: sign})
-	case t.state == pending && len(t.preferred) > 0:
+		s.hosts.change(t.host, hostRun{tasks: int32(sign)})
+	case t.state == pending && t.preferred.hosts > 0:
 		s.countDemand(t, sign, nodes)
 	}
 }
@@ -135,14 +137,15 @@ func (s *Stage) count(t *task, sign int, nodes *nodeIndex) {
 // countDemand adds or takes away a pending task's part in the stage's demand.
 func (s *Stage) countDemand(t *task, sign int, nodes *nodeIndex) {
 	s.Pending += sign
-	for i, host := range t.preferred {
+	preferred := s.preferred.of(t.preferred)
+	for i, host := range preferred {
 		if host == noHost {
 			continue
 		}
 		rack := nodes.numberedRack(host)
 		s.Wanted.addOn(host, sign)
 		first := true
-		for _, before := range t.preferred[:i] {
+		for _, before := range preferred[:i] {
 			if before != noHost && nodes.numberedRack(before) == rack {
 				first = false
 				break
@@ -160,6 +163,15 @@ func (s *Stage) relaunch(live []int) {
 	n := max(len(s.done.tasks), len(s.runOn), len(live))
 	s.launched = grown(s.launched[:0], n-1)
 	for r := range n {
+		s.relaunchOn(int32(r), live) //nolint:gosec // bounded by the number of racks
+	}
+}
+
+// relaunchOn is relaunch of one rack.
+func (s *Stage) relaunchOn(rack int32, live []int) {
+	if rack != noRack {
+		r := int(rack)
+		s.launched = grown(s.launched, r)
 		s.launched[r] = at(s.done.tasks, r) + max(at(s.runOn, r), at(live, r))
 	}
 }

@@ -18,6 +18,7 @@ type User struct {
 	heavy  []*Job
 	used   ranking[*Job] // by usage, as of filled
 	filled uint64        // userIndex.changes when used was filled; 0 until somebody asks
+	tie    int           // place among those who are equal otherwise, while the orders are kept
 	index  *userIndex
 }
 
@@ -117,7 +118,7 @@ func newUserIndex() *userIndex {
 			if c := compare(a, b); c != 0 {
 				return c
 			}
-			return cmp.Or(cmp.Compare(a.jobs[0].Submitted, b.jobs[0].Submitted), cmp.Compare(a.ID, b.ID))
+			return cmp.Compare(a.tie, b.tie)
 		}
 	}
 	x.kept[ByMemory] = true
@@ -178,6 +179,12 @@ func (x *userIndex) sort() {
 	for _, u := range x.byID { // order-free: sorted below
 		fair.list = append(fair.list, u)
 	}
+	slices.SortFunc(fair.list, func(a, b *User) int {
+		return cmp.Or(cmp.Compare(a.jobs[0].Submitted, b.jobs[0].Submitted), cmp.Compare(a.ID, b.ID))
+	})
+	for i, u := range fair.list {
+		u.tie = i
+	}
 	slices.SortFunc(fair.list, fair.compare)
 	for o := ByMemory + 1; o < userOrders; o++ {
 		if x.kept[o] {
@@ -227,7 +234,8 @@ func (x *userIndex) settle(j *Job, from seats) {
 // use supposes so many more tasks of a job's stage to run.
 func (x *userIndex) use(j *Job, s *Stage, tasks int) {
 	at := x.places(j)
-	j.Owner.use(s.Capability.Times(int64(tasks)))
-	s.assumed += tasks
+	task := s.Capability.Times(int64(tasks))
+	j.Owner.use(task)
+	j.seat.assumed = j.seat.assumed.Add(task)
 	x.settle(j, at)
 }

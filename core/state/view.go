@@ -93,7 +93,7 @@ func (v View) TaskLocality(s *Stage, index int, n *Node) (model.Locality, bool) 
 		return model.OffSwitch, false
 	}
 	level := model.OffSwitch
-	for _, host := range s.tasks[index].preferred {
+	for _, host := range s.preferred.of(s.tasks[index].preferred) {
 		if host == n.number {
 			return model.NodeLocal, true
 		}
