@@ -115,10 +115,12 @@ type layout struct {
 	ids    []model.RackID
 	kinds  []model.Stage // see Cluster
 	lost   int           // nodes that are not there
+
+	containers int // or slots, on all nodes
 }
 
 func newLayout(c *Cluster) layout {
-	l := layout{byID: map[model.NodeID]int{}, kinds: c.kinds()}
+	l := layout{byID: map[model.NodeID]int{}, kinds: c.kinds(), containers: c.Containers()}
 	for r := range c.Racks {
 		l.ids = append(l.ids, rackID(r))
 		var of []int

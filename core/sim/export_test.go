@@ -119,7 +119,7 @@ func (s *Sim) Idle() error {
 			errs = append(errs, fmt.Errorf("%s: %d, want %d", what, is, want))
 		}
 	}
-	check("free containers", s.jobs.free.sum(), s.faults.containers(s.cluster))
+	check("free containers", s.jobs.free.sum(), s.faults.containers(&s.layout))
 	used, attempts := 0, 0
 	for i := range s.layout.nodes {
 		used += s.layout.nodes[i].used.sum()

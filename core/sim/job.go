@@ -31,6 +31,7 @@ type job struct {
 // master is a job's ApplicationMaster.
 type master struct {
 	am       int32      // its node, -1 where it takes no container
+	live     bool       // it asks for tasks
 	mastered model.Time // when its container was launched, or the job submitted
 	orphan   bool       // it was lost, and the next has not asked for anything
 }
@@ -183,39 +184,39 @@ const (
 	done
 )
 
-// lists are linked lists of tasks by place: a task may be in several. They are
-// read from the front, and tasks that are no longer pending fall out then.
+// lists are tasks by place: a task may be at several. They are read from the
+// front, and tasks that are no longer pending fall out then.
 type lists struct {
-	head []int32
-	next []int32
+	next []int32 // by place: where in task the rest of its list begins
+	upTo []int32 // by place: where it ends
 	task []int32
 }
 
 const end = -1
 
-func newLists(places, entries int) lists {
-	l := lists{head: make([]int32, places), next: make([]int32, 0, entries), task: make([]int32, 0, entries)}
-	for i := range l.head {
-		l.head[i] = end
+// newLists returns lists of what each calls its argument with, twice the same.
+func newLists(places int, each func(add func(place, task int))) lists {
+	l := lists{next: make([]int32, places), upTo: make([]int32, places)}
+	each(func(place, _ int) { l.upTo[place]++ })
+	sum := int32(0)
+	for p, n := range l.upTo {
+		l.next[p], l.upTo[p] = sum, sum
+		sum += n
 	}
+	l.task = make([]int32, sum)
+	each(func(place, task int) {
+		l.task[l.upTo[place]] = int32(task) //nolint:gosec // bounded by the workload
+		l.upTo[place]++
+	})
 	return l
-}
-
-// add puts a task at the front of a place's list.
-func (l *lists) add(place, task int) {
-	l.next = append(l.next, l.head[place])
-	l.task = append(l.task, int32(task))   //nolint:gosec // bounded by the workload
-	l.head[place] = int32(len(l.next)) - 1 //nolint:gosec // bounded by the workload
 }
 
 // first returns a task of a place that is waiting, -1 without.
 func (l *lists) first(place int, state []taskState) int {
-	for l.head[place] != end {
-		e := l.head[place]
-		if state[l.task[e]] == waiting {
-			return int(l.task[e])
+	for ; l.next[place] < l.upTo[place]; l.next[place]++ {
+		if t := l.task[l.next[place]]; state[t] == waiting {
+			return int(t)
 		}
-		l.head[place] = l.next[e]
 	}
 	return -1
 }
@@ -238,10 +239,7 @@ func newStages(s *world, j *job) []stage {
 			if t.kind = model.StageMap; len(t.of.Edges) == 0 {
 				t.asked = t.total
 			}
-			t.source = source{
-				in:     blocks{stride: s.cluster.Replication, at: make([]int32, t.total*s.cluster.Replication), upTo: make([]model.Bytes, t.total+1)},
-				byNode: newLists(len(s.layout.nodes), t.total*s.cluster.Replication), byRack: newLists(racks, t.total*2),
-			}
+			t.in = blocks{stride: s.cluster.Replication, at: make([]int32, t.total*s.cluster.Replication), upTo: make([]model.Bytes, t.total+1)}
 			for k := range t.in.at {
 				t.in.at[k] = end
 			}
@@ -311,38 +309,51 @@ func join(from, to *stage, kind model.EdgeKind) {
 // from it.
 const weights = 1 << 50
 
-// place says where the replicas of a task's block are. Tasks are placed in order.
-func (s *source) place(task int, bytes model.Bytes, replicas []int32, l *layout) {
+// place says where the replicas of a task's block are. Tasks are placed in order,
+// and listed when all are.
+func (s *source) place(task int, bytes model.Bytes, replicas []int32) {
 	s.in.upTo[task+1] = s.in.upTo[task] + bytes
 	copy(s.in.of(task), replicas)
-	s.list(task, replicas, l)
 }
 
-// list lists a task by where its block has replicas.
-func (s *source) list(task int, replicas []int32, l *layout) {
-	for i, n := range replicas {
-		if l.nodes[n].lost > 0 {
-			continue
-		}
-		s.byNode.add(int(n), task)
-		rack, again := l.nodes[n].rack, false
-		for _, before := range replicas[:i] {
-			again = again || l.nodes[before].rack == rack && l.nodes[before].lost == 0
-		}
-		if !again {
-			s.byRack.add(rack, task)
+// list lists the tasks that wait by where their blocks have replicas now, the
+// last first.
+func (t *stage) list(l *layout) {
+	blocks := func(use func(task int, replicas []int32)) {
+		for task := t.total - 1; task >= 0; task-- {
+			if t.state[task] == waiting && t.in.held(task) {
+				use(task, l.known(t.in.of(task)))
+			}
 		}
 	}
+	t.byNode = newLists(len(l.nodes), func(add func(place, task int)) {
+		blocks(func(task int, replicas []int32) {
+			for _, n := range replicas {
+				if l.nodes[n].lost == 0 {
+					add(int(n), task)
+				}
+			}
+		})
+	})
+	t.byRack = newLists(len(l.ids), func(add func(place, task int)) {
+		blocks(func(task int, replicas []int32) {
+			for i, n := range replicas {
+				if l.nodes[n].lost == 0 && !l.inRack(replicas[:i], l.nodes[n].rack) {
+					add(l.nodes[n].rack, task)
+				}
+			}
+		})
+	})
 }
 
-// relist lists the tasks that wait by where their blocks have replicas now.
-func (t *stage) relist(l *layout) {
-	t.byNode, t.byRack = newLists(len(l.nodes), 0), newLists(len(l.ids), 0)
-	for task, state := range t.state {
-		if state == waiting && t.in.held(task) {
-			t.list(task, l.known(t.in.of(task)), l)
+// inRack reports whether one of some nodes is in a rack, and not lost.
+func (l *layout) inRack(nodes []int32, rack int) bool {
+	for _, n := range nodes {
+		if l.nodes[n].rack == rack && l.nodes[n].lost == 0 {
+			return true
 		}
 	}
+	return false
 }
 
 // known returns the replicas of a task's block that are known, none of no block.
@@ -466,7 +477,7 @@ func (j *job) count(kind model.Stage) tasks {
 // (FSAppAttempt.getHeadroom with a queue for each user; hadoop.md 5.3).
 func (j *job) headroom(s *world) int {
 	b := &s.book
-	return max(min(s.jobs.free.sum(), s.faults.containers(s.cluster)/max(b.withJobs, 1)-b.users[j.of.User].running), 0)
+	return max(min(s.jobs.free.sum(), s.faults.containers(&s.layout)/max(b.withJobs, 1)-b.users[j.of.User].running), 0)
 }
 
 // wanted returns how many tasks of a stage that reads stages the

@@ -95,6 +95,7 @@ func (t *jobTable) leave(s *world, j *job, at model.Time) {
 	}
 	t.live = slices.DeleteFunc(t.live, func(o *job) bool { return o == j })
 	delete(t.byID, j.id)
+	j.live = false
 	if j.am != end {
 		t.masters--
 		s.vacate(&s.layout.nodes[j.am], j, 0, at.Sub(j.mastered))

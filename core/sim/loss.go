@@ -338,7 +338,7 @@ func (f *faults) relocate(s *world, nodes []int) {
 func (f *faults) relist(s *world, j *job) {
 	for i := range j.stages {
 		if t := &j.stages[i]; f != nil && t.kind == model.StageMap {
-			t.relist(&s.layout)
+			t.list(&s.layout)
 			j.moved = j.told && (j.moved || slices.Max(t.in.at) >= 0)
 		}
 	}
@@ -364,9 +364,9 @@ func (f *faults) bury(s *world) {
 }
 
 // containers returns how many containers the cluster has now.
-func (f *faults) containers(c *Cluster) int {
+func (f *faults) containers(l *layout) int {
 	if f == nil {
-		return c.Containers()
+		return l.containers
 	}
-	return c.Containers() - f.gone
+	return l.containers - f.gone
 }

@@ -77,6 +77,7 @@ func (s *world) admit(j *job) {
 	s.faults.relist(s, j) // nodes may have left or come since it was submitted
 	s.jobs.live = append(s.jobs.live, j)
 	s.jobs.byID[j.id] = j
+	j.live = true
 	for i := range j.stages {
 		s.desk.demand[s.layout.pool(j.stages[i].kind)] += j.stages[i].pending()
 	}
@@ -88,7 +89,7 @@ func (s *world) admit(j *job) {
 // heartbeats. A node gives one.
 func (s *world) startMasters(round func(k int) int32) {
 	t := &s.jobs
-	most := max(int(s.params.AMShare*float64(s.faults.containers(s.cluster))), 1)
+	most := max(int(s.params.AMShare*float64(s.faults.containers(&s.layout))), 1)
 	for k := 0; k < len(s.layout.nodes) && len(t.waiting) > 0 && t.masters < most && t.free.sum() > 0; k++ {
 		i := round(k)
 		n := &s.layout.nodes[i]
@@ -143,15 +144,15 @@ func (t *stage) layOut(s *world, h *hdfs) {
 		if split.File >= 0 {
 			replicas = h.replicas(replicas, draw[split.File]())
 		}
-		t.place(task, split.Bytes, replicas, &s.layout)
+		t.place(task, split.Bytes, replicas)
 	}
+	t.list(&s.layout)
 }
 
-// launch starts what was placed: the task of the first stage of its kind that
-// has one to start, the nearest there.
-func (s *world) launch(p *model.Placement, node int) {
-	j := s.jobs.byID[p.App]
-	i := slices.IndexFunc(j.stages, func(t stage) bool { return t.kind == p.Stage && t.pending() > 0 })
+// launch starts what was placed for a job: the task of the first stage of its kind
+// that has one to start, the nearest there.
+func (s *world) launch(j *job, p *model.Placement, node int) {
+	i := j.startable(p.Stage)
 	n, pool := &s.layout.nodes[node], s.layout.pool(p.Stage)
 	if i < 0 || n.used[pool] >= n.total[pool] {
 		s.jobs.failed = fmt.Errorf("%s: a %s was placed, and none is pending or %s has no place for it", j.id, p.Stage, n.host)
@@ -196,6 +197,16 @@ func (s *world) launch(p *model.Placement, node int) {
 		}
 	}
 	t.fetch(s, a)
+}
+
+// startable returns the first stage of a kind that has a task to start, -1 without.
+func (j *job) startable(kind model.Stage) int {
+	for i := range j.stages {
+		if t := &j.stages[i]; t.kind == kind && t.pending() > 0 {
+			return i
+		}
+	}
+	return -1
 }
 
 // lasts returns how long an attempt computes that costs so much: longer, if it

@@ -286,9 +286,10 @@ func (s *Sim) heartbeat(i int, n *node, pool int, kind model.Stage) {
 			return
 		}
 		for _, p := range placed {
-			s.launch(&p, i)
+			j := s.jobs.byID[p.App]
+			s.launch(j, &p, i)
 			if s.jobs.failed == nil {
-				s.tellLaunch(s.jobs.byID[p.App])
+				s.tellLaunch(j)
 			}
 		}
 		if !s.params.Multiple {

@@ -84,7 +84,7 @@ func (s *Sim) tell() {
 	}
 	for _, j := range d.dirty {
 		j.dirty = false
-		if s.jobs.byID[j.id] == j { // else it is over
+		if j.live { // else it is over
 			s.tellJob(j)
 		}
 	}
@@ -134,7 +134,7 @@ func (s *Sim) tellApps() {
 		apps = append(apps, s.app(j, model.AppFinished))
 	}
 	for _, j := range s.desk.dirty {
-		if s.jobs.byID[j.id] == j { // else it is over
+		if j.live { // else it is over
 			apps = append(apps, s.app(j, model.AppRunning))
 		}
 	}
