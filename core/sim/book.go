@@ -124,6 +124,7 @@ func (b *book) arrive(s *world, j *job) {
 		u = &account{}
 		b.users[j.of.User] = u
 	}
+	j.account = u
 	if u.live++; u.live == 1 {
 		u.since = j.submit
 		b.withJobs++
@@ -142,7 +143,7 @@ func (j *job) maps() int {
 }
 
 func (b *book) ended(j *job, took model.Duration) {
-	u := b.users[j.of.User]
+	u := j.account
 	u.used += took.Seconds()
 	u.running--
 }
@@ -159,7 +160,7 @@ func (b *book) finish(j *job, at model.Time) {
 func (b *book) forsake(j *job, at model.Time) {
 	b.activeShuffle -= j.of.Shuffle()
 	b.activeMaps -= j.maps()
-	u := b.users[j.of.User]
+	u := j.account
 	if u.live--; u.live == 0 {
 		b.withJobs--
 		u.with += at.Sub(u.since).Seconds()

@@ -32,6 +32,7 @@ type job struct {
 type master struct {
 	am       int32      // its node, -1 where it takes no container
 	live     bool       // it asks for tasks
+	account  *account   // its user's
 	mastered model.Time // when its container was launched, or the job submitted
 	orphan   bool       // it was lost, and the next has not asked for anything
 }
@@ -477,7 +478,7 @@ func (j *job) count(kind model.Stage) tasks {
 // (FSAppAttempt.getHeadroom with a queue for each user; hadoop.md 5.3).
 func (j *job) headroom(s *world) int {
 	b := &s.book
-	return max(min(s.jobs.free.sum(), s.faults.containers(&s.layout)/max(b.withJobs, 1)-b.users[j.of.User].running), 0)
+	return max(min(s.jobs.free.sum(), s.faults.containers(&s.layout)/max(b.withJobs, 1)-j.account.running), 0)
 }
 
 // wanted returns how many tasks of a stage that reads stages the

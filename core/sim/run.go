@@ -113,7 +113,7 @@ func (s *world) occupy(n *node, j *job, pool int) {
 	n.used[pool]++
 	s.jobs.free[pool]--
 	s.desk.move(n)
-	s.book.users[j.of.User].running++
+	j.account.running++
 }
 
 func (s *world) vacate(n *node, j *job, pool int, took model.Duration) {

@@ -66,7 +66,7 @@ func (c *Cluster) applyJobFact(o model.Observation) {
 }
 
 func (c *Cluster) withJob(id model.AppID, apply func(*Job)) {
-	if j := c.jobs.byID[id]; j != nil {
+	if j := c.jobs.job(id); j != nil {
 		j.seat.view = nil
 		apply(j)
 		c.jobs.follow(j)

@@ -89,7 +89,7 @@ func (x *jobIndex) listed(place int, id model.AppID) *Job {
 	if place < len(x.live) && x.live[place].ID == id {
 		return x.live[place]
 	}
-	return x.byID[id]
+	return x.job(id)
 }
 
 func (x *jobIndex) add(app model.App, now model.Time) *Job {

@@ -155,11 +155,11 @@ func (x *nodeIndex) rackOf(n hostNumber) (rack int, ok bool) {
 }
 
 // numberedRack is hostRack of a host by number.
-func (x *nodeIndex) numberedRack(n hostNumber) int {
+func (x *nodeIndex) numberedRack(n hostNumber, hint model.RackID) int {
 	if r := at(x.rackAt, int(n)); r > 0 {
 		return int(r) - 1
 	}
-	r := x.hostRack(x.hosts.names[n], "")
+	r := x.hostRack(x.hosts.names[n], hint)
 	if _, ok := x.tree.RackOf(x.hosts.names[n]); ok { // else it is counted whenever it is named
 		x.rackAt = grown(x.rackAt, int(n))
 		x.rackAt[n] = int32(r) + 1 //nolint:gosec // bounded by the number of racks
@@ -211,7 +211,7 @@ func (x *nodeIndex) listed(place int, id model.NodeID) *Node {
 	if place < len(x.sorted) && x.sorted[place].ID == id {
 		return x.sorted[place]
 	}
-	return x.byID[id]
+	return x.node(id)
 }
 
 // regroup drops nodes that are no longer listed and rebuilds the order of nodes

@@ -88,7 +88,7 @@ func (s *Stage) applyTask(t *model.Task, live []int, nodes *nodeIndex) {
 	}
 	if t.Host != "" || t.Rack != "" {
 		next.host = nodes.hosts.number(t.Host)
-		next.rack = int32(nodes.hostRack(t.Host, t.Rack)) //nolint:gosec // bounded by the number of racks
+		next.rack = nodes.rackOfTask(t, next.host)
 	}
 	if t.State == model.TaskPending || t.State == model.TaskFailed {
 		next.host, next.rack, next.output = noHost, noRack, model.Unknown // a map that is run again gives its output anew
@@ -102,6 +102,17 @@ func (s *Stage) applyTask(t *model.Task, live []int, nodes *nodeIndex) {
 	s.count(old, +1, nodes)
 	s.relaunchOn(before, live)
 	s.relaunchOn(old.rack, live)
+}
+
+// rackOfTask returns the rack number of a task's host.
+func (x *nodeIndex) rackOfTask(t *model.Task, host hostNumber) int32 {
+	r := 0
+	if host == noHost {
+		r = x.hostRack(t.Host, t.Rack)
+	} else {
+		r = x.numberedRack(host, t.Rack)
+	}
+	return int32(r) //nolint:gosec // bounded by the number of racks
 }
 
 func known(now, before model.Bytes) model.Bytes {
@@ -142,11 +153,11 @@ func (s *Stage) countDemand(t *task, sign int, nodes *nodeIndex) {
 		if host == noHost {
 			continue
 		}
-		rack := nodes.numberedRack(host)
+		rack := nodes.numberedRack(host, "")
 		s.Wanted.addOn(host, sign)
 		first := true
 		for _, before := range preferred[:i] {
-			if before != noHost && nodes.numberedRack(before) == rack {
+			if before != noHost && nodes.numberedRack(before, "") == rack {
 				first = false
 				break
 			}
