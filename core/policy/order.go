@@ -41,7 +41,7 @@ func (in *Input) Next(j *state.Job) *state.Stage {
 	switch {
 	case j.Blacklisted(in.Offer.Node.Host):
 		return nil
-	case j.ReducesDue() && in.Admits(j.Reduce):
+	case in.Admits(j.Reduce) && j.ReducesDue():
 		return j.Reduce
 	case in.Admits(j.Map):
 		return j.Map
