@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"iter"
 	"math"
 	"math/bits"
 	"slices"
@@ -320,31 +321,36 @@ func (s *source) place(task int, bytes model.Bytes, replicas []int32) {
 // list lists the tasks that wait by where their blocks have replicas now, the
 // last first.
 func (t *stage) list(l *layout) {
-	blocks := func(use func(task int, replicas []int32)) {
-		for task := t.total - 1; task >= 0; task-- {
-			if t.state[task] == waiting && t.in.held(task) {
-				use(task, l.known(t.in.of(task)))
-			}
-		}
-	}
 	t.byNode = newLists(len(l.nodes), func(add func(place, task int)) {
-		blocks(func(task int, replicas []int32) {
+		for task, replicas := range t.in.in(l, t.state, waiting) {
 			for _, n := range replicas {
 				if l.nodes[n].lost == 0 {
 					add(int(n), task)
 				}
 			}
-		})
+		}
 	})
 	t.byRack = newLists(len(l.ids), func(add func(place, task int)) {
-		blocks(func(task int, replicas []int32) {
+		for task, replicas := range t.in.in(l, t.state, waiting) {
 			for i, n := range replicas {
 				if l.nodes[n].lost == 0 && !l.inRack(replicas[:i], l.nodes[n].rack) {
 					add(l.nodes[n].rack, task)
 				}
 			}
-		})
+		}
 	})
+}
+
+// in yields the tasks in a state that have a block, the last first, with the
+// replicas that are known.
+func (b *blocks) in(l *layout, is []taskState, want taskState) iter.Seq2[int, []int32] {
+	return func(yield func(task int, replicas []int32) bool) {
+		for task := len(is) - 1; task >= 0; task-- {
+			if is[task] == want && b.held(task) && !yield(task, l.known(b.of(task))) {
+				return
+			}
+		}
+	}
 }
 
 // inRack reports whether one of some nodes is in a rack, and not lost.

@@ -18,7 +18,7 @@ func TestLocalIndexTellsWhatItWasTold(t *testing.T) {
 		var x localIndex
 		stages := make([]wanted, 6)
 		for i := range stages {
-			stages[i] = wanted{local: &x, stage: stageNumber(i)} //nolint:gosec // six
+			stages[i] = wanted{local: &x, stage: stageNumber(i)}
 			x.register(&stages[i])
 		}
 		want := map[key]int32{}
@@ -33,10 +33,10 @@ func TestLocalIndexTellsWhatItWasTold(t *testing.T) {
 				}
 				continue
 			}
-			k := key{hostNumber(rapid.IntRange(0, 20).Draw(t, "host")), stageNumber(s)} //nolint:gosec // six
+			k := key{hostNumber(rapid.IntRange(0, 20).Draw(t, "host")), stageNumber(s)}
 			tasks := rapid.IntRange(-2, 2).Draw(t, "tasks")
 			stages[s].addOn(k.host, tasks)
-			want[k] = max(want[k]+int32(tasks), 0) //nolint:gosec // two
+			want[k] = max(want[k]+int32(tasks), 0)
 		}
 		listed := 0
 		for host := range hostNumber(21) {
@@ -71,7 +71,7 @@ func TestHostTable(t *testing.T) {
 		var table hostTable[int]
 		want := map[hostNumber]int{}
 		for range rapid.IntRange(0, 100).Draw(t, "steps") {
-			host := hostNumber(rapid.IntRange(0, 60).Draw(t, "host") * rapid.SampledFrom([]int{1, 64, 4096}).Draw(t, "stride")) //nolint:gosec // small
+			host := hostNumber(rapid.IntRange(0, 60).Draw(t, "host") * rapid.SampledFrom([]int{1, 64, 4096}).Draw(t, "stride"))
 			switch rapid.IntRange(0, 20).Draw(t, "what") {
 			case 0:
 				table.empty()

@@ -106,7 +106,7 @@ func (s *Stage) applyTask(t *model.Task, live []int, nodes *nodeIndex) {
 
 // rackOfTask returns the rack number of a task's host.
 func (x *nodeIndex) rackOfTask(t *model.Task, host hostNumber) int32 {
-	r := 0
+	var r int
 	if host == noHost {
 		r = x.hostRack(t.Host, t.Rack)
 	} else {
@@ -139,7 +139,7 @@ func (s *Stage) count(t *task, sign int, nodes *nodeIndex) {
 	case t.state == running && t.rack != noRack:
 		s.runOn = grown(s.runOn, int(t.rack))
 		s.runOn[t.rack] += sign
-		s.hosts.change(t.host, hostRun{tasks: int32(sign)})
+		s.hosts.change(t.host, hostRun{tasks: int32(sign)}) //nolint:gosec // 1 or -1
 	case t.state == pending && t.preferred.hosts > 0:
 		s.countDemand(t, sign, nodes)
 	}
@@ -174,7 +174,7 @@ func (s *Stage) relaunch(live []int) {
 	n := max(len(s.done.tasks), len(s.runOn), len(live))
 	s.launched = grown(s.launched[:0], n-1)
 	for r := range n {
-		s.relaunchOn(int32(r), live) //nolint:gosec // bounded by the number of racks
+		s.relaunchOn(int32(r), live)
 	}
 }
 
