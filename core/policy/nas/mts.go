@@ -60,6 +60,7 @@ func (t *mapTask) smaller(o *mapTask) bool {
 // userMaps are the best maps of one user under rule 2; a rule without any has no
 // job in it.
 type userMaps struct {
+	local     mapTask // of step 1, that the gate kept from it
 	qualified mapTask // shuffle-qualified: rule 2(a)
 	least     mapTask // any: rule 2(b)
 }
@@ -107,6 +108,9 @@ func (ms *mapScheduler) place(in *policy.Input, congested bool) []model.Placemen
 		qualified = qualified || best.qualified.job != nil
 		switch {
 		case waits:
+		case best.local.job != nil:
+			s.maps.reset()
+			return in.Launch(best.local.job, best.local.job.Map, model.ReasonShuffleQualified)
 		case best.qualified.job != nil:
 			return ms.launchLate(in, s, best.qualified.job, model.ReasonMapWaited)
 		case ms.params.OverThreshold == ExcessUser:
@@ -189,7 +193,8 @@ func (ms *mapScheduler) has(in *policy.Input, u *state.User, gated bool) bool {
 }
 
 // mapsOf returns the user's best maps for the offer: while the gate is shut those
-// of light jobs or, with a soft gate and for want of them, of the others.
+// of light jobs or, with a soft gate and for want of them, of the others. Of these
+// step 1 has not seen any, so that it goes first once the user has waited.
 func (ms *mapScheduler) mapsOf(in *policy.Input, u *state.User, available model.Bytes, gated bool) userMaps {
 	var free, held userMaps
 	for _, j := range u.Jobs() { // by arrival, so the first of equals is the earliest
@@ -204,6 +209,9 @@ func (ms *mapScheduler) mapsOf(in *policy.Input, u *state.User, available model.
 		}
 		if gated && ms.classes.of(&predicted) != light {
 			held.add(t, available)
+			if level == model.NodeLocal && t.output <= available && t.closer(&held.local) {
+				held.local = t
+			}
 		} else {
 			free.add(t, available)
 		}
