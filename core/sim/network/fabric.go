@@ -32,7 +32,7 @@ func newFabric(c Config) fabric {
 	f.queues = make([]queue, Kinds*racks*racks)
 	f.crossed = make([]Traffic, racks)
 	f.calendar = newCalendar(len(f.queues))
-	f.filling = newFilling(len(f.queues), len(f.links.capacity))
+	f.filling.pipes = make([]pipe, len(f.links.capacity))
 	for i := range f.queues {
 		from, to := i/racks%racks, i%racks
 		q := &f.queues[i]
@@ -69,11 +69,10 @@ func (f *fabric) serve(queue int) {
 	q := &f.queues[queue]
 	ms := float64(f.now - q.at)
 	q.at = f.now
-	if len(q.heap) == 0 {
+	if q.pass(ms) || len(q.heap) == 0 {
 		return
 	}
-	flows := f.flowsOf(queue)
-	for {
+	for flows := f.flowsOf(queue); ; {
 		var id int32
 		if id, ms = q.serve(flows, ms); id == none {
 			return
@@ -127,21 +126,22 @@ func (f *fabric) insert(queue int, id int32, bytes model.Bytes) {
 }
 
 // rest takes the queues that have nothing to send off the list of the busy ones,
-// and brings the others forward to now.
+// brings the others forward to now, and lists what they ask for.
 func (f *fabric) rest() {
-	kept := f.busy[:0]
+	kept, asks := f.busy[:0], f.filling.asks[:0]
+	step := float64(f.config.Step)
 	for _, i := range f.busy {
 		f.serve(int(i))
 		f.cross(int(i))
 		q := &f.queues[i]
 		if len(q.heap) > 0 {
-			kept = append(kept, i)
+			kept, asks = append(kept, i), append(asks, q.ask(step))
 			continue
 		}
 		q.rate, q.busy = 0, false
 		f.calendar.set(int(i), never)
 	}
-	f.busy = kept
+	f.busy, f.filling.asks = kept, asks
 }
 
 // cross counts what a queue has sent from rack to rack, when it was last served.

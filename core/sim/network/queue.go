@@ -12,20 +12,22 @@ import (
 // number known since its start, however the rate of the queue changes
 // (generalized processor sharing: Parekh and Gallager 1993).
 type queue struct {
-	heap     []entry // by due, earliest first; see flow.due
 	served   float64 // bytes per unit of weight, at
 	at       model.Time
-	weight   float64     // of all flows
-	rate     float64     // granted, bytes/ms
-	limit    float64     // of the rate per unit of weight: the node interfaces, bytes/ms
-	backlog  float64     // bytes not sent, at
-	entered  model.Bytes // less what was taken back, and what is counted as sent
-	up, down int32       // links
-	lead     float64     // weight of the flow that ends first, if known
-	known    bool        // that heap[0].due is that flow's own
-	kind     Kind
-	busy     bool  // on the list of such queues
-	timed    int32 // flows whose end is to be known when it comes
+	weight   float64 // of all flows
+	rate     float64 // granted, bytes/ms
+	limit    float64 // of the rate per unit of weight: the node interfaces, bytes/ms
+	backlog  float64 // bytes not sent, at
+	first    float64 // due of heap[0]
+	up, down int32   // links
+
+	heap    []entry     // by due, earliest first; see flow.due
+	entered model.Bytes // less what was taken back, and what is counted as sent
+	lead    float64     // weight of the flow that ends first, if known
+	timed   int32       // flows whose end is to be known when it comes
+	kind    Kind
+	known   bool // that heap[0].due is that flow's own
+	busy    bool // on the list of such queues
 }
 
 // entry is a flow in the heap, with a due that is not later than its own.
@@ -60,20 +62,26 @@ func (q *queue) sent() model.Bytes {
 // pace returns the bytes/ms the queue sends.
 func (q *queue) pace() float64 { return min(q.rate, q.limit*q.weight) }
 
+// pass sends for so many milliseconds if no flow can end in them. Where no time
+// has passed one may be about to end for want of the rest of a byte, and only the
+// flow itself says so.
+func (q *queue) pass(ms float64) bool {
+	sent := q.pace() * ms
+	if ms < 1 || sent+q.pace()*rounding >= (q.first-q.served)*q.weight {
+		return false
+	}
+	q.served += sent / q.weight
+	q.backlog -= sent
+	return true
+}
+
 // serve sends for so many milliseconds, or until the first flow ends. It returns
 // that flow and the time that remains, or none when there is no such flow.
 func (q *queue) serve(flows []flow, ms float64) (ended int32, rest float64) {
-	if len(q.heap) == 0 {
+	if len(q.heap) == 0 || q.pass(ms) {
 		return none, 0
 	}
 	pace := q.pace()
-	// No flow is due before. Where no time has passed one may be about to end for
-	// want of the rest of a byte, and only the flow itself says so.
-	if ms >= 1 && pace*(ms+rounding) < (q.heap[0].due-q.served)*q.weight {
-		q.served += pace * ms / q.weight
-		q.backlog -= pace * ms
-		return none, 0
-	}
 	id := q.top(flows)
 	todo := q.heap[0].due - q.served
 	if todo*q.lead >= moved {
@@ -192,7 +200,7 @@ func (q *queue) drop(flows []flow, id int32) float64 {
 		q.rise(flows, slot)
 		q.sink(flows, int(flows[q.heap[slot].id].slot))
 	}
-	if last == 0 {
+	if last == 0 { // then it does not pass
 		q.weight, q.backlog = 0, 0
 	}
 	return left
@@ -230,6 +238,8 @@ func (q *queue) sink(flows []flow, slot int) {
 
 func (q *queue) put(flows []flow, slot int, e entry) {
 	q.heap[slot] = e
-	q.known = q.known && slot > 0
+	if slot == 0 {
+		q.known, q.first = false, e.due
+	}
 	flows[e.id].slot = small(slot)
 }
