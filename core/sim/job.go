@@ -345,8 +345,8 @@ func (t *stage) list(l *layout) {
 // replicas that are known.
 func (b *blocks) in(l *layout, is []taskState, want taskState) iter.Seq2[int, []int32] {
 	return func(yield func(task int, replicas []int32) bool) {
-		for task := len(is) - 1; task >= 0; task-- {
-			if is[task] == want && b.held(task) && !yield(task, l.known(b.of(task))) {
+		for task, state := range slices.Backward(is) {
+			if state == want && b.held(task) && !yield(task, l.known(b.of(task))) {
 				return
 			}
 		}
