@@ -15,11 +15,16 @@ type desk struct {
 	dirty  []*job
 }
 
-// told is room for what is told at every heartbeat.
+// told is room for what is told at every heartbeat and of every task.
 type told struct {
 	nodes []model.Node
 	apps  []model.App
 	loads []model.UplinkSample
+
+	ofNodes model.NodesFact
+	ofApps  model.AppsFact
+	ofJob   model.JobFact
+	ofTasks model.TasksFact
 }
 
 // move remembers that a node is fuller or emptier.
@@ -101,7 +106,7 @@ func (s *Sim) tell() {
 func (s *Sim) tellLaunch(j *job) {
 	s.tellNodes()
 	s.told.apps = append(s.told.apps[:0], s.app(j, model.AppRunning))
-	s.apply(model.SourceRM, model.AppsFact{Apps: s.told.apps, Partial: true})
+	s.apply(model.SourceRM, s.told.listing())
 	s.tellTasks(j)
 }
 
@@ -124,7 +129,8 @@ func (s *Sim) tellNodes() {
 		})
 	}
 	d.moved = d.moved[:0]
-	s.apply(model.SourceRM, model.NodesFact{Nodes: room.nodes, Partial: true})
+	room.ofNodes = model.NodesFact{Nodes: room.nodes, Partial: true}
+	s.apply(model.SourceRM, &room.ofNodes)
 }
 
 // tellApps tells of the applications there is news of.
@@ -139,7 +145,13 @@ func (s *Sim) tellApps() {
 		}
 	}
 	s.told.apps = apps
-	s.apply(model.SourceRM, model.AppsFact{Apps: apps, Partial: true})
+	s.apply(model.SourceRM, s.told.listing())
+}
+
+// listing is what the ResourceManager lists of some applications.
+func (t *told) listing() *model.AppsFact {
+	t.ofApps = model.AppsFact{Apps: t.apps, Partial: true}
+	return &t.ofApps
 }
 
 func (s *world) app(j *job, state model.AppState) model.App {
@@ -214,12 +226,14 @@ func (j *job) ask(t *stage, l *layout) {
 // tellTasks tells how far a job is, and what became of its tasks.
 func (s *Sim) tellTasks(j *job) (m, r tasks) {
 	m, r = j.count(model.StageMap), j.count(model.StageReduce)
-	s.apply(model.SourceMapReduce, model.JobFact{
+	s.told.ofJob = model.JobFact{
 		App: j.id, MapsTotal: m.total, MapsPending: m.pending(), MapsRunning: m.running, MapsCompleted: m.completed,
 		ReducesTotal: r.total, ReducesPending: r.pending(), ReducesRunning: r.running, ReducesCompleted: r.completed,
-	})
+	}
+	s.apply(model.SourceMapReduce, &s.told.ofJob)
 	if len(j.changed) > 0 {
-		s.apply(model.SourceMapReduce, model.TasksFact{App: j.id, Tasks: j.changed})
+		s.told.ofTasks = model.TasksFact{App: j.id, Tasks: j.changed}
+		s.apply(model.SourceMapReduce, &s.told.ofTasks)
 		j.changed = j.changed[:0]
 	}
 	return m, r

@@ -7,7 +7,8 @@ import "heddle/core/model"
 const clockJump = model.Minute
 
 // Apply takes one observation into the state. Facts about jobs that are not
-// known (ended before heddle saw them, or pruned) change nothing.
+// known (ended before heddle saw them, or pruned) change nothing. Facts of which
+// there are millions may be given by pointer; nothing of them is kept.
 func (c *Cluster) Apply(o model.Observation) {
 	c.advanceClock(o.At)
 	switch f := o.Fact.(type) {
@@ -18,9 +19,12 @@ func (c *Cluster) Apply(o model.Observation) {
 			c.counts.Restarts++
 		}
 	case model.NodesFact:
-		c.nodes.applyNodes(f)
-		c.jobs.users.resize(c.nodes.capacity.Total)
+		c.applyNodes(&f)
+	case *model.NodesFact:
+		c.applyNodes(f)
 	case model.AppsFact:
+		c.jobs.applyApps(&f, c.now)
+	case *model.AppsFact:
 		c.jobs.applyApps(f, c.now)
 	case model.DataNodesFact:
 		c.nodes.applyDataNodes(f)
@@ -37,6 +41,11 @@ func (c *Cluster) Apply(o model.Observation) {
 	}
 }
 
+func (c *Cluster) applyNodes(f *model.NodesFact) {
+	c.nodes.applyNodes(f)
+	c.jobs.users.resize(c.nodes.capacity.Total)
+}
+
 func (c *Cluster) applyJobFact(o model.Observation) {
 	switch f := o.Fact.(type) {
 	case model.AsksFact:
@@ -44,12 +53,9 @@ func (c *Cluster) applyJobFact(o model.Observation) {
 	case model.ContainersFact:
 		c.withJob(f.App, func(j *Job) { c.counts.UnknownHosts += j.applyContainers(f, &c.nodes) })
 	case model.JobFact:
-		c.withJob(f.App, func(j *Job) {
-			j.applyProgress(f)
-			if f.Done {
-				c.traffic.settle(j)
-			}
-		})
+		c.applyJob(&f)
+	case *model.JobFact:
+		c.applyJob(f)
 	case model.JobConfFact:
 		c.withJob(f.App, func(j *Job) {
 			j.applyConf(f)
@@ -59,10 +65,25 @@ func (c *Cluster) applyJobFact(o model.Observation) {
 	case model.GraphFact:
 		c.withJob(f.App, func(j *Job) { j.applyGraph(f, &c.nodes) })
 	case model.TasksFact:
-		c.withJob(f.App, func(j *Job) { c.counts.UntrackedTasks += j.applyTasks(f, &c.nodes, c.cfg.MaxTasks) })
+		c.applyTasks(&f)
+	case *model.TasksFact:
+		c.applyTasks(f)
 	case model.CountersFact:
 		c.withJob(f.App, func(j *Job) { c.traffic.applyCounters(j, f, c.now, c.hdfs.weights) })
 	}
+}
+
+func (c *Cluster) applyJob(f *model.JobFact) {
+	c.withJob(f.App, func(j *Job) {
+		j.applyProgress(f)
+		if f.Done {
+			c.traffic.settle(j)
+		}
+	})
+}
+
+func (c *Cluster) applyTasks(f *model.TasksFact) {
+	c.withJob(f.App, func(j *Job) { c.counts.UntrackedTasks += j.applyTasks(f, &c.nodes, c.cfg.MaxTasks) })
 }
 
 func (c *Cluster) withJob(id model.AppID, apply func(*Job)) {

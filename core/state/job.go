@@ -221,7 +221,7 @@ func runUntold(j *Job) {
 }
 
 // applyProgress takes what the job itself says of its tasks.
-func (j *Job) applyProgress(f model.JobFact) {
+func (j *Job) applyProgress(f *model.JobFact) {
 	j.Map.Total, j.Map.Completed, j.Map.Running = f.MapsTotal, f.MapsCompleted, f.MapsRunning
 	j.Reduce.Total, j.Reduce.Completed, j.Reduce.Running = f.ReducesTotal, f.ReducesCompleted, f.ReducesRunning
 	if j.Reduce.demand != fromTasks {
@@ -247,7 +247,7 @@ func (j *Job) applyConf(f model.JobConfFact) {
 
 // applyTasks replaces what is known of the listed tasks. It returns how many it
 // does not track: those of other stages, outside their stage, or from the limit on.
-func (j *Job) applyTasks(f model.TasksFact, nodes *nodeIndex, limit int) (untracked int64) {
+func (j *Job) applyTasks(f *model.TasksFact, nodes *nodeIndex, limit int) (untracked int64) {
 	for i := range f.Tasks {
 		t := &f.Tasks[i]
 		s := j.Stage(t.Stage)

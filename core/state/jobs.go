@@ -55,7 +55,7 @@ func removeJob(list []*Job, j *Job) []*Job {
 	return list
 }
 
-func (x *jobIndex) applyApps(f model.AppsFact, now model.Time) {
+func (x *jobIndex) applyApps(f *model.AppsFact, now model.Time) {
 	x.listings++
 	for i := range f.Apps {
 		app := &f.Apps[i]

@@ -12,16 +12,16 @@ type stageNumber int32
 
 func numberOf(job, stage int) stageNumber { return stageNumber(job*stageCount + stage) } //nolint:gosec // bounded by the number of jobs
 
-// localTasks are the pending tasks of one stage that would be node-local on a host.
+// localTasks says that a stage has pending tasks that would be node-local on a host.
 type localTasks struct {
 	stage stageNumber
-	tasks int32 // 0 or less only while a what-if assumes that they run
+	taken bool // the current what-if assumes all of them to run
 }
 
 // localIndex holds the pending tasks by the hosts they would be node-local on: an
 // offer finds the jobs that want the very node without asking every job.
 type localIndex struct {
-	on [][]localTasks // by host number, in no order
+	on [][]localTasks // by host number, in no order: looked at by offers, and touched only where a stage comes or goes
 	of []*wanted      // by stage number: what has the places of its entries
 }
 
@@ -39,18 +39,11 @@ func (x *localIndex) at(host hostNumber) []localTasks {
 	return nil
 }
 
-// set brings the entry of a stage on a host up to date with the stage's count.
-func (x *localIndex) set(host hostNumber, s stageNumber, c *localCount) {
-	switch {
-	case c.tasks == 0 && c.place > 0:
-		x.drop(host, c)
-	case c.place > 0:
-		x.on[host][c.place-1].tasks = c.tasks
-	case c.tasks > 0:
-		x.on = grown(x.on, int(host))
-		x.on[host] = append(x.on[host], localTasks{s, c.tasks})
-		c.place = int32(len(x.on[host])) //nolint:gosec // bounded by the number of jobs
-	}
+// add puts an entry of a stage on a host in.
+func (x *localIndex) add(host hostNumber, s stageNumber, c *localCount) {
+	x.on = grown(x.on, int(host))
+	x.on[host] = append(x.on[host], localTasks{stage: s})
+	c.place = int32(len(x.on[host])) //nolint:gosec // bounded by the number of jobs
 }
 
 // drop takes the entry of a stage on a host out: the last takes its place.
@@ -105,8 +98,14 @@ func (w *wanted) addOn(host hostNumber, tasks int) {
 	c := w.byHost.entry(host)
 	before := c.tasks
 	c.tasks = max(before+int32(tasks), 0) //nolint:gosec // of tasks
-	w.placesOn += int(min(c.tasks, 1) - min(before, 1))
-	w.local.set(host, w.stage, c)
+	switch {
+	case before == 0 && c.tasks > 0:
+		w.placesOn++
+		w.local.add(host, w.stage, c)
+	case before > 0 && c.tasks == 0:
+		w.placesOn--
+		w.local.drop(host, c)
+	}
 }
 
 // assumeOn supposes a task that is node-local on a host to run, or takes that
@@ -114,7 +113,7 @@ func (w *wanted) addOn(host hostNumber, tasks int) {
 func (w *wanted) assumeOn(host hostNumber, sign int) {
 	c := w.byHost.find(host) // there, and listed, or it were no node-local one
 	c.tasks -= int32(sign)   //nolint:gosec // 1 or -1
-	w.local.on[host][c.place-1].tasks = c.tasks
+	w.local.on[host][c.place-1].taken = c.tasks <= 0
 }
 
 // addIn adds so many tasks that would be rack-local in a rack, or takes some away.
@@ -143,7 +142,7 @@ func (r relations) StagesLocalTo(n *Node) int { return len(r.jobs.local.at(n.num
 func (r relations) MapsLocalTo(n *Node) iter.Seq[*Job] {
 	return func(yield func(*Job) bool) {
 		for _, e := range r.jobs.local.at(n.number) {
-			if e.tasks <= 0 || int(e.stage)%stageCount != stageIndex(model.StageMap) {
+			if e.taken || int(e.stage)%stageCount != stageIndex(model.StageMap) {
 				continue
 			}
 			if j := r.jobs.numbers.jobs[int(e.stage)/stageCount]; !j.State.Final() && !yield(j) {

@@ -173,7 +173,7 @@ func (x *nodeIndex) place(host string, rack model.RackID) {
 	x.tree.Place(host, rack)
 }
 
-func (x *nodeIndex) applyNodes(f model.NodesFact) {
+func (x *nodeIndex) applyNodes(f *model.NodesFact) {
 	regroup := !f.Partial && len(f.Nodes) != len(x.byID)
 	for i := range f.Nodes {
 		n := f.Nodes[i]
@@ -216,7 +216,7 @@ func (x *nodeIndex) listed(place int, id model.NodeID) *Node {
 
 // regroup drops nodes that are no longer listed and rebuilds the order of nodes
 // and the membership of racks.
-func (x *nodeIndex) regroup(f model.NodesFact) {
+func (x *nodeIndex) regroup(f *model.NodesFact) {
 	keep := make(map[model.NodeID]bool, len(f.Nodes))
 	for i := range f.Nodes {
 		keep[f.Nodes[i].ID] = true
