@@ -23,6 +23,48 @@ type localTasks struct {
 type localIndex struct {
 	on [][]localTasks // by host number, in no order: looked at by offers, and touched only where a stage comes or goes
 	of []*wanted      // by stage number: what has the places of its entries
+
+	// An offer may ask for many stages on one host. From the spreadAfter-th on the
+	// host's entries lie by stage as well.
+	host   hostNumber // asked for last
+	asked  int        // times in a row
+	spread []bool     // whether it is entered by stage number, once asked >= spreadAfter
+}
+
+// spreadAfter is how many looks into stages' own tables cost as much as going
+// through a host's entries.
+const spreadAfter = 8
+
+// has reports whether a stage has tasks on a host.
+func (x *localIndex) has(host hostNumber, w *wanted) bool {
+	if host != x.host {
+		x.leave(x.host)
+		x.host = host
+	}
+	if x.asked++; x.asked == spreadAfter {
+		for _, e := range x.at(host) {
+			x.spread = grown(x.spread, int(e.stage))
+			x.spread[e.stage] = !e.taken
+		}
+	}
+	if x.asked >= spreadAfter {
+		return at(x.spread, int(w.stage))
+	}
+	return w.on(host) > 0
+}
+
+// leave forgets that a host was asked for last: something changes there, or
+// another one is asked for.
+func (x *localIndex) leave(host hostNumber) {
+	if host != x.host {
+		return
+	}
+	if x.asked >= spreadAfter {
+		for _, e := range x.at(host) {
+			x.spread[e.stage] = false
+		}
+	}
+	x.host, x.asked = noHost, 0
 }
 
 // register takes in whose the entries of a stage are.
@@ -41,6 +83,7 @@ func (x *localIndex) at(host hostNumber) []localTasks {
 
 // add puts an entry of a stage on a host in.
 func (x *localIndex) add(host hostNumber, s stageNumber, c *localCount) {
+	x.leave(host)
 	x.on = grown(x.on, int(host))
 	x.on[host] = append(x.on[host], localTasks{stage: s})
 	c.place = int32(len(x.on[host])) //nolint:gosec // bounded by the number of jobs
@@ -48,6 +91,7 @@ func (x *localIndex) add(host hostNumber, s stageNumber, c *localCount) {
 
 // drop takes the entry of a stage on a host out: the last takes its place.
 func (x *localIndex) drop(host hostNumber, c *localCount) {
+	x.leave(host)
 	list := x.on[host]
 	last := len(list) - 1
 	if at := int(c.place) - 1; at < last {
@@ -77,6 +121,10 @@ type wanted struct {
 
 // on returns how many would be node-local on a host.
 func (w *wanted) on(host hostNumber) int32 { return w.byHost.at(host).tasks }
+
+// Local reports whether a task would be node-local on a node. It is made for
+// asking many stages about one node in a row.
+func (w *wanted) Local(n *Node) bool { return w.local.has(n.number, w) }
 
 // clear forgets them all.
 func (w *wanted) clear() {
@@ -113,6 +161,7 @@ func (w *wanted) addOn(host hostNumber, tasks int) {
 func (w *wanted) assumeOn(host hostNumber, sign int) {
 	c := w.byHost.find(host) // there, and listed, or it were no node-local one
 	c.tasks -= int32(sign)   //nolint:gosec // 1 or -1
+	w.local.leave(host)
 	w.local.on[host][c.place-1].taken = c.tasks <= 0
 }
 

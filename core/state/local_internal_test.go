@@ -37,6 +37,13 @@ func TestLocalIndexTellsWhatItWasTold(t *testing.T) {
 			tasks := rapid.IntRange(-2, 2).Draw(t, "tasks")
 			stages[s].addOn(k.host, tasks)
 			want[k] = max(want[k]+int32(tasks), 0)
+			asked := hostNumber(rapid.IntRange(0, 20).Draw(t, "asked"))
+			for i := range rapid.IntRange(0, 2*spreadAfter).Draw(t, "times") {
+				w := &stages[i%len(stages)]
+				if got := x.has(asked, w); got != (want[key{asked, w.stage}] > 0) {
+					t.Fatalf("host %d, stage %d: has tasks %v, want %d", asked, w.stage, got, want[key{asked, w.stage}])
+				}
+			}
 		}
 		listed := 0
 		for host := range hostNumber(21) {

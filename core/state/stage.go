@@ -140,7 +140,7 @@ func (s *Stage) locality(n *Node) (model.Locality, bool) {
 	switch {
 	case s.Pending <= 0:
 		return model.OffSwitch, false
-	case s.Wanted.on(n.number) > 0:
+	case s.Wanted.Local(n):
 		return model.NodeLocal, true
 	case at(s.Wanted.inRack, n.Rack.Index) > 0:
 		return model.RackLocal, true

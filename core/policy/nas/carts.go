@@ -73,13 +73,10 @@ func (rs *reduceScheduler) caRTS(in *policy.Input) []model.Placement {
 func (rs *reduceScheduler) bestReduce(in *policy.Input, u *state.User) reduceTask {
 	var best reduceTask
 	for _, j := range u.Jobs() { // by arrival, so the first of equals is the earliest
-		if !in.Admits(j.Reduce) || j.Blacklisted(in.Offer.Node.Host) {
+		if rs.startable(in, j) == nil {
 			continue
 		}
 		predicted := predict(j)
-		if !rs.due(in.View, j, &predicted) {
-			continue
-		}
 		full := !rs.wanted(in.View, j, &predicted, in.Offer.Node.Rack.Index)
 		t := reduceTask{job: j, category: category(rs.classes.of(&predicted), full), turn: rs.turn(j), size: predicted.Shuffle}
 		if t.before(&best) {

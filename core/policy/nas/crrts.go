@@ -45,12 +45,12 @@ func (rs *reduceScheduler) crRTS(in *policy.Input) []model.Placement {
 // are any.
 func (rs *reduceScheduler) lightReduce(in *policy.Input, u *state.User) (found *state.Job, others bool) {
 	for _, j := range u.Jobs() {
-		predicted, ok := rs.startable(in, j)
+		s := rs.startable(in, j)
 		switch {
-		case !ok:
-		case rs.classes.of(&predicted) != light:
+		case s == nil:
+		case s.class != light:
 			others = true
-			rs.jobs.Of(j).delayed = j.Reduce.Pending
+			s.delayed = j.Reduce.Pending
 		case found == nil:
 			found = j
 		}
@@ -64,10 +64,10 @@ func (rs *reduceScheduler) lightReduce(in *policy.Input, u *state.User) (found *
 func (rs *reduceScheduler) anyReduce(in *policy.Input, u *state.User) *state.Job {
 	var first *state.Job
 	for _, j := range u.Jobs() {
-		predicted, ok := rs.startable(in, j)
-		if !ok {
+		if rs.startable(in, j) == nil {
 			continue
 		}
+		predicted := predict(j)
 		if rs.wanted(in.View, j, &predicted, in.Offer.Node.Rack.Index) {
 			return j
 		}
@@ -78,12 +78,12 @@ func (rs *reduceScheduler) anyReduce(in *policy.Input, u *state.User) *state.Job
 	return first
 }
 
-// startable reports whether a job has a reduce for the offer, and what is
-// predicted of the job.
-func (rs *reduceScheduler) startable(in *policy.Input, j *state.Job) (predicted state.Prediction, ok bool) {
-	if !in.Admits(j.Reduce) || j.Blacklisted(in.Offer.Node.Host) {
-		return predicted, false
+// startable returns what is kept of a job that has a reduce for the offer, else
+// nil.
+func (rs *reduceScheduler) startable(in *policy.Input, j *state.Job) *jobState {
+	s := rs.jobs.Find(j)
+	if s == nil || s.countedBy == nil || !in.Admits(j.Reduce) || j.Blacklisted(in.Offer.Node.Host) {
+		return nil
 	}
-	predicted = predict(j)
-	return predicted, rs.due(in.View, j, &predicted)
+	return s
 }

@@ -141,7 +141,7 @@ func (ms *mapScheduler) localOf(in *policy.Input, u *state.User, available model
 	n := in.Offer.Node
 	if len(u.Jobs()) <= in.View.StagesLocalTo(n) {
 		for _, j := range u.Jobs() {
-			if j.Map.PendingOn(n) > 0 {
+			if j.Map.Wanted.Local(n) {
 				ms.consider(in, j, available, gated, &best)
 			}
 		}

@@ -96,6 +96,7 @@ type jobState struct {
 	congested hold
 	rank      int        // of the last Plan
 	countedBy *userState // while it has reduces that may start
+	class     class      // as of then
 }
 
 // userState holds a user's two skip counters: D_i^m and D_i^r.

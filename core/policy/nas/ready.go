@@ -22,12 +22,13 @@ func (rs *reduceScheduler) follow(v state.View) {
 			continue
 		}
 		var of *userState
+		s := rs.jobs.Of(j)
 		if j.Reduce.Pending > 0 {
 			if predicted := predict(j); rs.due(v, j, &predicted) {
-				of = rs.user(j.Owner)
+				of, s.class = rs.user(j.Owner), rs.classes.of(&predicted)
 			}
 		}
-		rs.jobs.Of(j).count(of)
+		s.count(of)
 	}
 	rs.jobs.Prune(v)
 	policy.PruneUsers(rs.users, v)
