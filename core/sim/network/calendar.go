@@ -2,29 +2,36 @@ package network
 
 import "heddle/core/model"
 
-// calendar holds a time for each of a fixed number of things and knows the
-// earliest. Setting one costs O(log n).
+// calendar holds a time for each of a number of things and knows the earliest.
+// Setting one costs O(log n).
 type calendar struct {
 	at     []model.Time
 	first  []int32 // tournament: of node n the thing with the earliest time below it; children 2n, 2n+1; root 1
 	leaves int     // a power of two
 }
 
-func newCalendar(things int) calendar {
-	c := calendar{leaves: 1}
+func newCalendar() calendar {
+	return calendar{leaves: 1, at: []model.Time{never}, first: make([]int32, 2)}
+}
+
+// hold makes room for so many things.
+func (c *calendar) hold(things int) {
+	if things <= c.leaves {
+		return
+	}
 	for c.leaves < things {
 		c.leaves *= 2
 	}
-	c.at = make([]model.Time, c.leaves)
 	c.first = make([]int32, 2*c.leaves)
-	for i := range c.at {
-		c.at[i] = never
-		c.first[c.leaves+i] = int32(i)
+	for i := range c.leaves {
+		if i >= len(c.at) {
+			c.at = append(c.at, never)
+		}
+		c.first[c.leaves+i] = small(i)
 	}
 	for n := c.leaves - 1; n > 0; n-- {
 		c.play(n)
 	}
-	return c
 }
 
 // earliest returns the thing with the earliest time, the first of several.

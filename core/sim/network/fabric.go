@@ -7,11 +7,14 @@ import (
 	"heddle/core/model"
 )
 
-// fabric is the queues between all racks and the links they share.
+// fabric is the queues between all racks and the links they share. A route is a
+// kind, a source rack and a destination rack. It has a queue only while it has
+// something to send, so that the queues lie side by side, however many routes
+// there are. A solve moves queues: what is known for longer is the route.
 type fabric struct {
 	config    Config
-	queues    []queue   // by kind, source rack, destination rack
-	busy      []int32   // queues that have something to send, or had at the last solve
+	routes    []int32   // the queue of each, or none
+	queues    []queue   // have something to send, or had at the last solve
 	crossed   []Traffic // by rack, without what queues have sent since cross was last called for them
 	links     links
 	fetches   []flow   // of shuffles: flow r of group g is at g*racks+r
@@ -20,40 +23,76 @@ type fabric struct {
 	ended     []Done   // transfers, and groups whose watched flow has ended; not reported
 	now       model.Time
 	solved    model.Time // the last solve, or so long ago that it does not matter
-	changed   bool       // rates are to be solved after the step
-	forced    bool       // rates may be above what the links have
-	quiet     bool       // a solve follows: no queue's end is wanted yet
+	mode      mode
 	filling   filling
+}
+
+// mode is what is to be done with rates.
+type mode struct {
+	changed bool // they are to be solved after the step
+	forced  bool // they may be above what the links have
+	quiet   bool // a solve follows: no queue's end is wanted yet
 }
 
 func newFabric(c Config) fabric {
 	racks := len(c.Racks)
-	f := fabric{config: c, links: newLinks(c.Racks), solved: -model.Time(c.Step)}
-	f.queues = make([]queue, Kinds*racks*racks)
+	f := fabric{config: c, links: newLinks(c.Racks), calendar: newCalendar(), solved: -model.Time(c.Step)}
+	f.routes = slices.Repeat([]int32{none}, Kinds*racks*racks)
 	f.crossed = make([]Traffic, racks)
-	f.calendar = newCalendar(len(f.queues))
 	f.filling.pipes = make([]pipe, len(f.links.capacity))
-	for i := range f.queues {
-		from, to := i/racks%racks, i%racks
-		q := &f.queues[i]
-		q.kind = kindOf(i / (racks * racks))
-		q.limit = perMs(min(c.Racks[from].NIC, c.Racks[to].NIC)) / c.Streams[q.kind]
-		q.up, q.down = f.links.between(from, to)
-	}
 	return f
 }
 
-// kindOf returns the kind of a number.
-func kindOf(n int) Kind { return [Kinds]Kind{Shuffle, MapRead, Write}[n] }
-
-// queueOf returns the number of a queue.
-func (f *fabric) queueOf(kind Kind, from, to int) int {
+// routeOf returns the number of a route, and ends what a number stands for.
+func (f *fabric) routeOf(kind Kind, from, to int) int32 {
 	racks := len(f.config.Racks)
-	return (int(kind)*racks+from)*racks + to
+	return small((int(kind)*racks+from)*racks + to)
 }
 
+func (f *fabric) endsOf(route int32) (kind Kind, from, to int) {
+	racks, n := len(f.config.Racks), int(route)
+	return [Kinds]Kind{Shuffle, MapRead, Write}[n/(racks*racks)], n / racks % racks, n % racks
+}
+
+// open returns the queue of a route that is to send something.
+func (f *fabric) open(route int32) int32 {
+	if i := f.routes[route]; i != none {
+		return i
+	}
+	i := len(f.queues)
+	if i == cap(f.queues) {
+		f.queues = append(f.queues, queue{})
+	}
+	f.queues = f.queues[:i+1]
+	f.calendar.hold(i + 1)
+	kind, from, to := f.endsOf(route)
+	nic := min(f.config.Racks[from].NIC, f.config.Racks[to].NIC)
+	q := &f.queues[i]
+	*q = queue{at: f.now, route: route, kind: kind, limit: perMs(nic) / f.config.Streams[kind], heap: q.heap[:0]}
+	q.up, q.down = f.links.between(from, to)
+	f.routes[route] = small(i)
+	return small(i)
+}
+
+// shut does away with a queue that has nothing to send. The last queue takes its
+// place.
+func (f *fabric) shut(queue int) {
+	last := len(f.queues) - 1
+	f.routes[f.queues[queue].route] = none
+	f.calendar.set(queue, f.calendar.at[last])
+	f.calendar.set(last, never)
+	if queue != last { // the memory of both heaps is used again
+		f.queues[queue], f.queues[last] = f.queues[last], f.queues[queue]
+		f.routes[f.queues[queue].route] = small(queue)
+	}
+	f.queues = f.queues[:last]
+}
+
+// queueOf returns the queue of a flow that has something to send.
+func (f *fabric) queueOf(flow *flow) *queue { return &f.queues[f.routes[flow.route]] }
+
 // flowsOf returns the flows that a queue's entries name.
-func (f *fabric) flowsOf(queue int) []flow {
+func (f *fabric) flowsOf(queue int32) []flow {
 	if f.queues[queue].kind == Shuffle {
 		return f.fetches
 	}
@@ -65,7 +104,7 @@ func (f *fabric) due() model.Time { return max(f.now, f.solved.Add(f.config.Step
 
 // serve brings a queue forward to now. Flows that end on the way leave what they
 // had to the others; those whose end is to be known go to f.ended.
-func (f *fabric) serve(queue int) {
+func (f *fabric) serve(queue int32) {
 	q := &f.queues[queue]
 	ms := float64(f.now - q.at)
 	q.at = f.now
@@ -83,7 +122,7 @@ func (f *fabric) serve(queue int) {
 }
 
 // arrived notes that a flow has sent all it had.
-func (f *fabric) arrived(queue int, id int32) {
+func (f *fabric) arrived(queue int32, id int32) {
 	q := &f.queues[queue]
 	if !f.flowsOf(queue)[id].timed {
 		return
@@ -97,12 +136,13 @@ func (f *fabric) arrived(queue int, id int32) {
 
 // left returns the bytes a fetch has not sent, when its queue was last served.
 func (f *fabric) left(fetch *flow) float64 {
-	return (fetch.due - f.queues[fetch.queue].served) * fetch.weight
+	return (fetch.due - f.queueOf(fetch).served) * fetch.weight
 }
 
 // watch makes the end of a flow known when it comes.
-func (f *fabric) watch(queue int, id int32) {
-	f.flowsOf(queue)[id].timed = true
+func (f *fabric) watch(flows []flow, id int32) {
+	flows[id].timed = true
+	queue := f.routes[flows[id].route]
 	f.queues[queue].timed++
 	f.refresh(queue)
 }
@@ -112,40 +152,35 @@ func (f *fabric) forget(kind Kind, id ID) {
 	f.ended = slices.DeleteFunc(f.ended, func(d Done) bool { return d.ID == id && (d.Kind == Shuffle) == (kind == Shuffle) })
 }
 
-// insert puts an idle flow into a queue now.
-func (f *fabric) insert(queue int, id int32, bytes model.Bytes) {
+// insert puts an idle flow into its queue now.
+func (f *fabric) insert(flows []flow, id int32, bytes model.Bytes) {
+	queue := f.open(flows[id].route)
 	f.serve(queue)
-	q := &f.queues[queue]
-	q.insert(f.flowsOf(queue), id, bytes)
-	if !q.busy {
-		q.busy = true
-		f.busy = append(f.busy, small(queue))
-	}
+	f.queues[queue].insert(flows, id, bytes)
 	f.adjust(queue)
-	f.changed = true
+	f.mode.changed = true
 }
 
-// rest takes the queues that have nothing to send off the list of the busy ones,
-// brings the others forward to now, and lists what they ask for.
+// rest brings all queues forward to now, does away with those that have nothing to
+// send, and lists what the others ask for.
 func (f *fabric) rest() {
-	kept, asks := f.busy[:0], f.filling.asks[:0]
+	asks := f.filling.asks[:0]
 	step := float64(f.config.Step)
-	for _, i := range f.busy {
-		f.serve(int(i))
-		f.cross(int(i))
-		q := &f.queues[i]
-		if len(q.heap) > 0 {
-			kept, asks = append(kept, i), append(asks, q.ask(step))
-			continue
+	for i := 0; i < len(f.queues); {
+		f.serve(small(i))
+		f.cross(small(i))
+		if q := &f.queues[i]; len(q.heap) > 0 {
+			asks = append(asks, q.ask(step))
+			i++
+		} else {
+			f.shut(i)
 		}
-		q.rate, q.busy = 0, false
-		f.calendar.set(int(i), never)
 	}
-	f.busy, f.filling.asks = kept, asks
+	f.filling.asks = asks
 }
 
 // cross counts what a queue has sent from rack to rack, when it was last served.
-func (f *fabric) cross(queue int) {
+func (f *fabric) cross(queue int32) {
 	q := &f.queues[queue]
 	sent := q.sent()
 	q.entered -= sent
@@ -155,26 +190,30 @@ func (f *fabric) cross(queue int) {
 	}
 }
 
-// takeBack takes a flow out of a queue now and returns the bytes it had not sent.
-func (f *fabric) takeBack(queue int, id int32) model.Bytes {
-	f.serve(queue)
-	q, flows := &f.queues[queue], f.flowsOf(queue)
+// takeBack takes a flow out of its queue now and returns the bytes it had not sent.
+func (f *fabric) takeBack(flows []flow, id int32) model.Bytes {
 	if flows[id].slot == idle {
 		return 0
 	}
+	queue := f.routes[flows[id].route]
+	f.serve(queue)
+	if flows[id].slot == idle {
+		return 0
+	}
+	q := &f.queues[queue]
 	if flows[id].timed {
 		q.timed--
 	}
 	left := model.Bytes(math.Round(q.drop(flows, id)))
 	q.entered -= left
 	f.adjust(queue)
-	f.changed = true
+	f.mode.changed = true
 	return left
 }
 
 // adjust takes from the links what a queue can use and they have free, or gives
 // back what it cannot use.
-func (f *fabric) adjust(queue int) {
+func (f *fabric) adjust(queue int32) {
 	q := &f.queues[queue]
 	f.links.grant(q, min(q.limit*q.weight-q.rate, f.links.free(q)))
 	f.refresh(queue)
@@ -182,8 +221,8 @@ func (f *fabric) adjust(queue int) {
 
 // refresh sets when the first flow of a queue ends, if that is not after the
 // next solve, which sets it anew: while a queue is busy, one follows.
-func (f *fabric) refresh(queue int) {
-	if !f.quiet {
-		f.calendar.set(queue, f.queues[queue].ends(f.flowsOf(queue), f.due()))
+func (f *fabric) refresh(queue int32) {
+	if !f.mode.quiet {
+		f.calendar.set(int(queue), f.queues[queue].ends(f.flowsOf(queue), f.due()))
 	}
 }

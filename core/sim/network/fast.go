@@ -82,16 +82,15 @@ func (f *Fast) AddTransfer(kind Kind, from, to int, bytes model.Bytes) ID {
 		id = ID(small(len(f.net.transfers)))
 		f.net.transfers = append(f.net.transfers, flow{})
 	}
-	queue := f.net.queueOf(kind, from, to)
-	f.net.transfers[id] = flow{weight: f.net.config.Streams[kind], queue: small(queue), slot: idle}
-	f.net.insert(queue, int32(id), max(bytes, 0))
-	f.net.watch(queue, int32(id))
+	f.net.transfers[id] = flow{weight: f.net.config.Streams[kind], route: f.net.routeOf(kind, from, to), slot: idle}
+	f.net.insert(f.net.transfers, int32(id), max(bytes, 0))
+	f.net.watch(f.net.transfers, int32(id))
 	return id
 }
 
 // RemoveTransfer ends a transfer now and returns the bytes it had not sent.
 func (f *Fast) RemoveTransfer(id ID) model.Bytes {
-	left := f.net.takeBack(int(f.net.transfers[id].queue), int32(id))
+	left := f.net.takeBack(f.net.transfers, int32(id))
 	f.net.forget(Write, id)
 	f.free = append(f.free, id)
 	return left
@@ -100,7 +99,7 @@ func (f *Fast) RemoveTransfer(id ID) model.Bytes {
 // SetBackground sets the load of other traffic on a rack's links from now on.
 func (f *Fast) SetBackground(rack int, load topology.Link) {
 	f.net.links.set(rack, &f.net.config.Racks[rack], load)
-	f.net.changed, f.net.forced = true, true
+	f.net.mode.changed, f.net.mode.forced = true, true
 }
 
 // Next returns the next moment at which something may be done or rates change,
@@ -112,7 +111,7 @@ func (f *Fast) Next() (model.Time, bool) {
 	if len(f.net.ended) > 0 {
 		at = f.net.now
 	}
-	if f.net.changed {
+	if f.net.mode.changed {
 		at = min(at, f.net.due())
 	}
 	return at, at < never
@@ -120,11 +119,11 @@ func (f *Fast) Next() (model.Time, bool) {
 
 // settle hands on what cannot wait for the next step, and solves if a step is over.
 func (f *Fast) settle() {
-	if !f.net.changed || !f.net.forced && f.net.due() > f.net.now {
+	if !f.net.mode.changed || !f.net.mode.forced && f.net.due() > f.net.now {
 		f.shuffles.flush(&f.shuffles.urgent)
 		return
 	}
-	f.net.quiet = true
+	f.net.mode.quiet = true
 	f.shuffles.flush(&f.shuffles.urgent)
 	f.shuffles.flush(&f.shuffles.dirty)
 	f.net.solve()
@@ -141,8 +140,8 @@ func (f *Fast) Advance(to model.Time, done func(Done)) {
 		}
 		f.net.now = max(f.net.now, at)
 		if queue, ends := f.net.calendar.earliest(); ends <= f.net.now {
-			f.net.serve(queue)
-			f.net.adjust(queue)
+			f.net.serve(small(queue))
+			f.net.adjust(small(queue))
 		}
 		f.report(done)
 	}
@@ -172,9 +171,9 @@ func (f *Fast) report(done func(Done)) {
 // grows as needed, and returns it.
 func (f *Fast) Traffic(dst []Traffic) []Traffic {
 	if f.net.now != f.net.solved { // a solve brings all queues forward
-		for _, i := range f.net.busy {
-			f.net.serve(int(i))
-			f.net.cross(int(i))
+		for i := range f.net.queues {
+			f.net.serve(small(i))
+			f.net.cross(small(i))
 		}
 	}
 	return append(dst[:0], f.net.crossed...)
@@ -186,17 +185,15 @@ func (f *Fast) Load(rack int) topology.Link {
 	f.settle()
 	racks := len(f.net.config.Racks)
 	out, in := 0.0, 0.0
-	for _, n := range f.net.busy {
-		i := int(n)
-		from, to := i/racks%racks, i%racks
-		if from == to || from != rack && to != rack {
-			continue
+	for i := range f.net.queues {
+		q := &f.net.queues[i]
+		if int(q.up) == rack {
+			f.net.serve(small(i))
+			out += q.pace()
 		}
-		f.net.serve(i)
-		if from == rack {
-			out += f.net.queues[i].pace()
-		} else {
-			in += f.net.queues[i].pace()
+		if int(q.down) == racks+rack {
+			f.net.serve(small(i))
+			in += q.pace()
 		}
 	}
 	return topology.Link{Out: perSecond(out), In: perSecond(in)}

@@ -98,14 +98,14 @@ func (s *shuffles) give(j *job, id ID, rack int, bytes model.Bytes) {
 	fetch := &s.net.fetches[at]
 	weight := s.weight(j, &s.groups[id], rack)
 	if fetch.slot != idle {
-		s.net.queues[fetch.queue].more(fetch, bytes)
+		s.net.queueOf(fetch).more(fetch, bytes)
 		if weight > fetch.weight*(1+1./growth) {
 			s.reweigh(at, weight)
 		}
 		return
 	}
 	fetch.weight = weight
-	s.net.insert(int(fetch.queue), at, bytes)
+	s.net.insert(s.net.fetches, at, bytes)
 }
 
 // weight returns the streams of a group's reduces that fetch from a rack: in
@@ -125,13 +125,13 @@ func (s *shuffles) weigh(j *job, id ID) {
 	}
 }
 
-// reweigh sets the weight of a flow that may have ended.
+// reweigh sets the weight of a flow, if it has not ended.
 func (s *shuffles) reweigh(at int32, weight float64) {
 	fetch := &s.net.fetches[at]
-	s.net.serve(int(fetch.queue))
+	s.net.serve(s.net.routes[fetch.route])
 	if fetch.slot != idle {
-		s.net.queues[fetch.queue].reweigh(s.net.fetches, at, weight)
-		s.net.adjust(int(fetch.queue))
+		s.net.queueOf(fetch).reweigh(s.net.fetches, at, weight)
+		s.net.adjust(s.net.routes[fetch.route])
 	}
 }
 
@@ -139,11 +139,13 @@ func (s *shuffles) reweigh(at int32, weight float64) {
 // returns the bytes.
 func (s *shuffles) shrink(at int32, part float64) model.Bytes {
 	fetch := &s.net.fetches[at]
-	s.net.serve(int(fetch.queue))
-	if fetch.slot == idle {
+	if fetch.slot != idle {
+		s.net.serve(s.net.routes[fetch.route])
+	}
+	if fetch.slot == idle { // by now
 		return 0
 	}
-	q := &s.net.queues[fetch.queue]
+	q := s.net.queueOf(fetch)
 	bytes := model.Bytes(s.net.left(fetch) * part)
 	q.less(s.net.fetches, at, bytes)
 	s.reweigh(at, fetch.weight*(1-part))
@@ -163,7 +165,7 @@ func (s *shuffles) watch(id ID) bool {
 	for at := first; at < first+s.racks; at++ {
 		fetch := &s.net.fetches[at]
 		if fetch.slot != idle {
-			s.net.serve(int(fetch.queue))
+			s.net.serve(s.net.routes[fetch.route])
 		}
 		if fetch.slot != idle { // still
 			left += s.net.left(fetch)
@@ -176,9 +178,9 @@ func (s *shuffles) watch(id ID) bool {
 		if fetch.slot == idle {
 			continue
 		}
-		q := &s.net.queues[fetch.queue]
+		q := s.net.queueOf(fetch)
 		q.reweigh(s.net.fetches, small(at), streams*max(s.net.left(fetch)/left, least))
-		s.net.adjust(int(fetch.queue))
+		s.net.adjust(s.net.routes[fetch.route])
 		if wait := (fetch.due - q.served) * q.weight / q.pace(); wait > latest {
 			last, latest = small(at), wait
 		}
@@ -186,7 +188,7 @@ func (s *shuffles) watch(id ID) bool {
 	if last == none {
 		return false
 	}
-	s.net.watch(int(s.net.fetches[last].queue), last)
+	s.net.watch(s.net.fetches, last)
 	return true
 }
 

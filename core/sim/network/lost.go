@@ -28,7 +28,7 @@ func (f *Fast) RemoveOutput(id JobID, rack int, bytes model.Bytes) {
 	for _, g := range j.groups {
 		s.lose(g, rack, part)
 	}
-	f.net.changed = true
+	f.net.mode.changed = true
 }
 
 // RemakeOutput adds output that was taken away and has been made again, be it on
@@ -51,7 +51,7 @@ func (f *Fast) RemakeOutput(id JobID, rack int, bytes model.Bytes) {
 		s.give(j, g, rack, model.Bytes(due))               //nolint:gosec // the same
 	}
 	j.lost -= bytes
-	f.net.changed = true
+	f.net.mode.changed = true
 }
 
 // lose takes a part of what a group has still to fetch from a rack away. The
@@ -64,7 +64,7 @@ func (s *shuffles) lose(id ID, rack int, part float64) {
 	if part < 1 {
 		g.owed += s.shrink(at, part)
 	} else {
-		g.owed += s.net.takeBack(int(s.net.fetches[at].queue), at)
+		g.owed += s.net.takeBack(s.net.fetches, at)
 	}
 	if followed && g.owed == 0 {
 		s.follow(id)
@@ -97,8 +97,8 @@ func (s *shuffles) unfollow(id ID) {
 	for at := int(id) * s.racks; at < (int(id)+1)*s.racks; at++ {
 		fetch := &s.net.fetches[at]
 		if fetch.timed && fetch.slot != idle {
-			s.net.queues[fetch.queue].timed--
-			s.net.refresh(int(fetch.queue))
+			s.net.queueOf(fetch).timed--
+			s.net.refresh(s.net.routes[fetch.route])
 		}
 		fetch.timed = false
 	}
@@ -116,8 +116,4 @@ func (f *Fast) SetNodes(rack, nodes int, load topology.Link) {
 }
 
 // Route returns what a transfer carries, and between which racks.
-func (f *Fast) Route(id ID) (kind Kind, from, to int) {
-	racks := len(f.net.config.Racks)
-	queue := int(f.net.transfers[id].queue)
-	return f.net.queues[queue].kind, queue / racks % racks, queue % racks
-}
+func (f *Fast) Route(id ID) (kind Kind, from, to int) { return f.net.endsOf(f.net.transfers[id].route) }

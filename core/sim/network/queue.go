@@ -23,11 +23,11 @@ type queue struct {
 
 	heap    []entry     // by due, earliest first; see flow.due
 	entered model.Bytes // less what was taken back, and what is counted as sent
-	lead    float64     // weight of the flow that ends first, if known
-	timed   int32       // flows whose end is to be known when it comes
+	lead    float64     // weight of the flow that ends first; 0 where heap[0].due may not be that flow's own
+	route   int32
+	timed   int32 // flows whose end is to be known when it comes
 	kind    Kind
-	known   bool // that heap[0].due is that flow's own
-	busy    bool // on the list of such queues
+	_       [15]byte // makes it two lines of the cache, the first with what serving needs
 }
 
 // entry is a flow in the heap, with a due that is not later than its own.
@@ -40,7 +40,7 @@ type entry struct {
 type flow struct {
 	due    float64 // what its queue has served per unit of weight when it ends
 	weight float64
-	queue  int32
+	route  int32
 	slot   int32 // where in the heap; idle when it has nothing to send
 	timed  bool  // its end is to be known when it comes
 }
@@ -119,10 +119,10 @@ func (q *queue) ends(flows []flow, by model.Time) model.Time {
 // in lead. Bytes that are added to a flow make it later without moving it in the
 // heap; it moves once it is on top.
 func (q *queue) top(flows []flow) int32 {
-	for !q.known {
+	for q.lead == 0 {
 		f := &flows[q.heap[0].id]
 		if q.heap[0].due >= f.due {
-			q.lead, q.known = f.weight, true
+			q.lead = f.weight
 			break
 		}
 		q.heap[0].due = f.due
@@ -146,10 +146,17 @@ func (q *queue) insert(flows []flow, id int32, bytes model.Bytes) {
 	q.rise(flows, int(f.slot))
 }
 
+// unsettle notes that the flow of a slot has changed.
+func (q *queue) unsettle(slot int32) {
+	if slot == 0 {
+		q.lead = 0
+	}
+}
+
 // more adds bytes to a flow that is in the queue.
 func (q *queue) more(f *flow, bytes model.Bytes) {
 	f.due += float64(bytes) / f.weight
-	q.known = q.known && f.slot > 0
+	q.unsettle(f.slot)
 	q.backlog += float64(bytes)
 	q.entered += bytes
 }
@@ -159,7 +166,7 @@ func (q *queue) more(f *flow, bytes model.Bytes) {
 func (q *queue) less(flows []flow, id int32, bytes model.Bytes) {
 	f := &flows[id]
 	f.due = max(f.due-float64(bytes)/f.weight, q.served)
-	q.known = q.known && f.slot > 0
+	q.unsettle(f.slot)
 	q.backlog -= float64(bytes)
 	q.entered -= bytes
 	if q.heap[f.slot].due > f.due {
@@ -174,7 +181,7 @@ func (q *queue) reweigh(flows []flow, id int32, weight float64) {
 	f.due = q.served + (f.due-q.served)*f.weight/weight
 	q.weight += weight - f.weight
 	f.weight = weight
-	q.known = q.known && f.slot > 0
+	q.unsettle(f.slot)
 	if q.heap[f.slot].due > f.due {
 		q.heap[f.slot].due = f.due
 		q.rise(flows, int(f.slot))
@@ -195,7 +202,7 @@ func (q *queue) drop(flows []flow, id int32) float64 {
 		flows[q.heap[slot].id].slot = small(slot)
 	}
 	q.heap = q.heap[:last]
-	q.known = q.known && slot > 0
+	q.unsettle(small(slot))
 	if slot != last {
 		q.rise(flows, slot)
 		q.sink(flows, int(flows[q.heap[slot].id].slot))
@@ -239,7 +246,7 @@ func (q *queue) sink(flows []flow, slot int) {
 func (q *queue) put(flows []flow, slot int, e entry) {
 	q.heap[slot] = e
 	if slot == 0 {
-		q.known, q.first = false, e.due
+		q.lead, q.first = 0, e.due
 	}
 	flows[e.id].slot = small(slot)
 }

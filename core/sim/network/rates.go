@@ -60,11 +60,10 @@ func (f *fabric) solve() {
 	for l := range s.pipes {
 		f.links.spare[l] = s.pipes[l].room
 	}
-	f.changed = len(f.busy) > 0
-	f.solved, f.forced, f.quiet = f.now, false, false
-	for n, i := range f.busy {
-		f.queues[i].rate = s.asks[n].level * s.asks[n].weight
-		f.refresh(int(i))
+	f.solved, f.mode = f.now, mode{changed: len(f.queues) > 0}
+	for i := range f.queues {
+		f.queues[i].rate = s.asks[i].level * s.asks[i].weight
+		f.refresh(small(i))
 	}
 }
 

@@ -146,8 +146,7 @@ func (f *Fast) RemoveGroup(id ID) model.Bytes {
 	s := &f.shuffles
 	var left model.Bytes
 	for r := range s.racks {
-		at := int(id)*s.racks + r
-		left += f.net.takeBack(int(f.net.fetches[at].queue), small(at))
+		left += f.net.takeBack(f.net.fetches, small(int(id)*s.racks+r))
 	}
 	f.net.forget(Shuffle, id)
 	s.detach(id)
@@ -178,7 +177,7 @@ func (f *Fast) RemoveReduces(id ID, reduces int) model.Bytes {
 	for r := range s.racks {
 		left += s.shrink(small(int(id)*s.racks+r), part)
 	}
-	f.net.changed = true
+	f.net.mode.changed = true
 	return left
 }
 
@@ -199,7 +198,7 @@ func (s *shuffles) newGroup(id JobID, rack int) ID {
 	s.groups[g] = group{job: id, rack: small(rack), place: small(len(j.groups))}
 	j.groups = append(j.groups, g)
 	for r := range s.racks {
-		s.net.fetches[int(g)*s.racks+r] = flow{queue: small(r*s.racks + rack), slot: idle}
+		s.net.fetches[int(g)*s.racks+r] = flow{route: s.net.routeOf(Shuffle, r, rack), slot: idle}
 	}
 	return g
 }
@@ -208,7 +207,7 @@ func (s *shuffles) newGroup(id JobID, rack int) ID {
 // it cannot wait or was last handed on a step ago, else with the next solve.
 func (s *shuffles) await(id JobID, now bool) {
 	j := &s.jobs[id]
-	s.net.changed = true
+	s.net.mode.changed = true
 	if now = now || s.net.now.Sub(j.handed) >= s.net.config.Step; now && !j.urgent {
 		j.urgent = true
 		s.urgent = append(s.urgent, id)
