@@ -328,5 +328,8 @@ type Task struct {
 
 // CompareApps orders applications by submit time, then by id.
 func CompareApps(a, b *App) int {
-	return cmp.Or(cmp.Compare(a.Submitted, b.Submitted), cmp.Compare(a.ID, b.ID))
+	if a.Submitted != b.Submitted {
+		return cmp.Compare(a.Submitted, b.Submitted)
+	}
+	return cmp.Compare(a.ID, b.ID)
 }

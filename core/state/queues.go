@@ -52,7 +52,10 @@ func (q *Queue) user(id model.UserID) (int, bool) {
 }
 
 func compareRank(a, b *Job) int {
-	return cmp.Or(cmp.Compare(b.Priority, a.Priority), compareJobs(a, b))
+	if a.Priority != b.Priority {
+		return cmp.Compare(b.Priority, a.Priority)
+	}
+	return compareJobs(a, b)
 }
 
 func newQueue(id model.QueueID) *Queue {

@@ -37,7 +37,10 @@ func (u *User) JobsByUsage() []*Job {
 }
 
 func compareUsage(a, b *Job) int {
-	return cmp.Or(cmp.Compare(a.Usage().MemoryMiB, b.Usage().MemoryMiB), compareJobs(a, b))
+	if c := cmp.Compare(a.Usage().MemoryMiB, b.Usage().MemoryMiB); c != 0 {
+		return c
+	}
+	return compareJobs(a, b)
 }
 
 // Light returns the user's live shuffle-light jobs by arrival.

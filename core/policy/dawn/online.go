@@ -66,7 +66,10 @@ type choice struct {
 }
 
 func compareJobs(a, b *job) int {
-	return cmp.Or(cmp.Compare(a.submitted, b.submitted), cmp.Compare(a.id, b.id))
+	if a.submitted != b.submitted {
+		return cmp.Compare(a.submitted, b.submitted)
+	}
+	return cmp.Compare(a.id, b.id)
 }
 
 // follow brings the plan up to date, and returns the jobs that were planned

@@ -184,12 +184,18 @@ func (q *queue) prefer(rack int, saturated bool) []*job {
 
 // bySaturated is line 7: increasing traffic.
 func bySaturated(a, b *job) int {
-	return cmp.Or(cmp.Compare(a.filed.window, b.filed.window), cmp.Compare(a.filed.saturated.traffic, b.filed.saturated.traffic), compareJobs(a, b))
+	if c := cmp.Or(cmp.Compare(a.filed.window, b.filed.window), cmp.Compare(a.filed.saturated.traffic, b.filed.saturated.traffic)); c != 0 {
+		return c
+	}
+	return compareJobs(a, b)
 }
 
 // byFree is line 15: decreasing traffic.
 func byFree(a, b *job) int {
-	return cmp.Or(cmp.Compare(a.filed.window, b.filed.window), cmp.Compare(b.filed.free.traffic, a.filed.free.traffic), compareJobs(a, b))
+	if c := cmp.Or(cmp.Compare(a.filed.window, b.filed.window), cmp.Compare(b.filed.free.traffic, a.filed.free.traffic)); c != 0 {
+		return c
+	}
+	return compareJobs(a, b)
 }
 
 func (f *filed) traffic(saturated bool) float64 {

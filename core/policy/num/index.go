@@ -51,7 +51,10 @@ func (o *order) compare(a, b *entry) int {
 		}
 		return 1
 	}
-	return cmp.Or(cmp.Compare(a.key[o.n], b.key[o.n]), cmp.Compare(a.submitted, b.submitted), cmp.Compare(a.id, b.id))
+	if c := cmp.Or(cmp.Compare(a.key[o.n], b.key[o.n]), cmp.Compare(a.submitted, b.submitted)); c != 0 {
+		return c
+	}
+	return cmp.Compare(a.id, b.id)
 }
 
 // Ratios are compared and summed in whole numbers: a sum does not depend on the
