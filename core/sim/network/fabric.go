@@ -75,11 +75,10 @@ func (f *fabric) open(route int32) int32 {
 }
 
 // shut does away with a queue that has nothing to send. The last queue takes its
-// place.
+// place, and is to be refreshed.
 func (f *fabric) shut(queue int) {
 	last := len(f.queues) - 1
 	f.routes[f.queues[queue].route] = none
-	f.calendar.set(queue, f.calendar.at[last])
 	f.calendar.set(last, never)
 	if queue != last { // the memory of both heaps is used again
 		f.queues[queue], f.queues[last] = f.queues[last], f.queues[queue]
@@ -164,19 +163,19 @@ func (f *fabric) insert(flows []flow, id int32, bytes model.Bytes) {
 // rest brings all queues forward to now, does away with those that have nothing to
 // send, and lists what the others ask for.
 func (f *fabric) rest() {
-	asks := f.filling.asks[:0]
+	f.filling.asks = slices.Grow(f.filling.asks[:0], len(f.queues))[:len(f.queues)]
 	step := float64(f.config.Step)
 	for i := 0; i < len(f.queues); {
 		f.serve(small(i))
 		f.cross(small(i))
 		if q := &f.queues[i]; len(q.heap) > 0 {
-			asks = append(asks, q.ask(step))
+			q.ask(&f.filling.asks[i], step)
 			i++
 		} else {
 			f.shut(i)
 		}
 	}
-	f.filling.asks = asks
+	f.filling.asks = f.filling.asks[:len(f.queues)]
 }
 
 // cross counts what a queue has sent from rack to rack, when it was last served.

@@ -23,17 +23,18 @@ type queue struct {
 
 	heap    []entry     // by due, earliest first; see flow.due
 	entered model.Bytes // less what was taken back, and what is counted as sent
-	lead    float64     // weight of the flow that ends first; 0 where heap[0].due may not be that flow's own
 	route   int32
 	timed   int32 // flows whose end is to be known when it comes
 	kind    Kind
-	_       [15]byte // makes it two lines of the cache, the first with what serving needs
+	_       [23]byte // makes it two lines of the cache, the first with what serving needs
 }
 
-// entry is a flow in the heap, with a due that is not later than its own.
+// entry is a flow in the heap, with a due that is not later than its own. Flows
+// are many and far apart: as long as one has not changed, its entry will do.
 type entry struct {
-	due float64
-	id  int32
+	due    float64
+	id     int32
+	weight float32 // about that of the flow; 0 where due may not be its own
 }
 
 // flow is bytes on their way in a queue.
@@ -56,7 +57,7 @@ func (q *queue) sent() model.Bytes {
 	if len(q.heap) == 0 {
 		return q.entered
 	}
-	return q.entered - model.Bytes(math.Round(max(q.backlog, 0)))
+	return q.entered - model.Bytes(max(q.backlog, 0)+.5) // to the nearest byte
 }
 
 // pace returns the bytes/ms the queue sends.
@@ -82,9 +83,9 @@ func (q *queue) serve(flows []flow, ms float64) (ended int32, rest float64) {
 		return none, 0
 	}
 	pace := q.pace()
-	id := q.top(flows)
-	todo := q.heap[0].due - q.served
-	if todo*q.lead >= moved {
+	e := q.top(flows)
+	todo := e.due - q.served
+	if todo*float64(e.weight) >= moved {
 		if todo*q.weight > pace*(ms+rounding) {
 			q.served += pace * ms / q.weight
 			q.backlog -= pace * ms
@@ -94,7 +95,7 @@ func (q *queue) serve(flows []flow, ms float64) (ended int32, rest float64) {
 		q.backlog -= todo * q.weight
 		ms = max(ms-todo*q.weight/pace, 0)
 	}
-	return id, ms
+	return e.id, ms
 }
 
 // ends returns when the first flow ends at the present pace, or never where no
@@ -103,11 +104,10 @@ func (q *queue) ends(flows []flow, by model.Time) model.Time {
 	if len(q.heap) == 0 || q.timed == 0 {
 		return never
 	}
-	q.top(flows)
-	pace := q.pace()
-	todo := q.heap[0].due - q.served
+	e, pace := q.top(flows), q.pace()
+	todo := e.due - q.served
 	switch {
-	case todo*q.lead < moved:
+	case todo*float64(e.weight) < moved:
 		return q.at
 	case todo*q.weight >= pace*float64(by-q.at+1): // spares the division; rounding is less than a millisecond
 		return never
@@ -115,20 +115,20 @@ func (q *queue) ends(flows []flow, by model.Time) model.Time {
 	return after(q.at, todo*q.weight/pace)
 }
 
-// top returns the flow that ends first: heap[0], with its own due, and its weight
-// in lead. Bytes that are added to a flow make it later without moving it in the
-// heap; it moves once it is on top.
-func (q *queue) top(flows []flow) int32 {
-	for q.lead == 0 {
+// about is what an entry keeps of a weight: never 0.
+func about(weight float64) float32 {
+	return max(float32(weight), math.SmallestNonzeroFloat32)
+}
+
+// top returns the flow that ends first, with its own due. Bytes that are added to
+// a flow make it later without moving it in the heap; it moves once it is on top.
+func (q *queue) top(flows []flow) entry {
+	for q.heap[0].weight == 0 {
 		f := &flows[q.heap[0].id]
-		if q.heap[0].due >= f.due {
-			q.lead = f.weight
-			break
-		}
-		q.heap[0].due = f.due
+		q.heap[0].due, q.heap[0].weight = f.due, about(f.weight)
 		q.sink(flows, 0)
 	}
-	return q.heap[0].id
+	return q.heap[0]
 }
 
 // insert puts an idle flow of so many bytes in. The queue is served up to now.
@@ -142,21 +142,14 @@ func (q *queue) insert(flows []flow, id int32, bytes model.Bytes) {
 	q.backlog += float64(bytes)
 	q.entered += bytes
 	f.slot = small(len(q.heap))
-	q.heap = append(q.heap, entry{f.due, id})
+	q.heap = append(q.heap, entry{f.due, id, about(f.weight)})
 	q.rise(flows, int(f.slot))
-}
-
-// unsettle notes that the flow of a slot has changed.
-func (q *queue) unsettle(slot int32) {
-	if slot == 0 {
-		q.lead = 0
-	}
 }
 
 // more adds bytes to a flow that is in the queue.
 func (q *queue) more(f *flow, bytes model.Bytes) {
 	f.due += float64(bytes) / f.weight
-	q.unsettle(f.slot)
+	q.heap[f.slot].weight = 0
 	q.backlog += float64(bytes)
 	q.entered += bytes
 }
@@ -166,13 +159,9 @@ func (q *queue) more(f *flow, bytes model.Bytes) {
 func (q *queue) less(flows []flow, id int32, bytes model.Bytes) {
 	f := &flows[id]
 	f.due = max(f.due-float64(bytes)/f.weight, q.served)
-	q.unsettle(f.slot)
 	q.backlog -= float64(bytes)
 	q.entered -= bytes
-	if q.heap[f.slot].due > f.due {
-		q.heap[f.slot].due = f.due
-		q.rise(flows, int(f.slot))
-	}
+	q.moves(flows, f)
 }
 
 // reweigh changes a flow's weight. The queue is served up to now.
@@ -181,9 +170,15 @@ func (q *queue) reweigh(flows []flow, id int32, weight float64) {
 	f.due = q.served + (f.due-q.served)*f.weight/weight
 	q.weight += weight - f.weight
 	f.weight = weight
-	q.unsettle(f.slot)
-	if q.heap[f.slot].due > f.due {
-		q.heap[f.slot].due = f.due
+	q.moves(flows, f)
+}
+
+// moves puts a flow that has changed where it belongs, if it ends earlier now.
+func (q *queue) moves(flows []flow, f *flow) {
+	e := &q.heap[f.slot]
+	e.weight = 0
+	if e.due > f.due {
+		e.due, e.weight = f.due, about(f.weight)
 		q.rise(flows, int(f.slot))
 	}
 }
@@ -202,7 +197,6 @@ func (q *queue) drop(flows []flow, id int32) float64 {
 		flows[q.heap[slot].id].slot = small(slot)
 	}
 	q.heap = q.heap[:last]
-	q.unsettle(small(slot))
 	if slot != last {
 		q.rise(flows, slot)
 		q.sink(flows, int(flows[q.heap[slot].id].slot))
@@ -246,7 +240,7 @@ func (q *queue) sink(flows []flow, slot int) {
 func (q *queue) put(flows []flow, slot int, e entry) {
 	q.heap[slot] = e
 	if slot == 0 {
-		q.lead, q.first = 0, e.due
+		q.first = e.due
 	}
 	flows[e.id].slot = small(slot)
 }

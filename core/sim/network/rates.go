@@ -67,12 +67,12 @@ func (f *fabric) solve() {
 	}
 }
 
-// ask returns what a queue asks of its links for a step: no more than it has to
-// send in it.
-func (q *queue) ask(step float64) ask {
-	limit := q.limit
-	if all := max(q.backlog, 1); all < limit*q.weight*step {
-		limit = all / (q.weight * step)
+// ask says what a queue asks of its links for a step: no more than it has to send
+// in it.
+func (q *queue) ask(a *ask, step float64) {
+	a.weight, a.limit, a.most = q.weight, q.limit, q.limit
+	a.up, a.down = q.up, q.down
+	if all := max(q.backlog, 1); all < q.limit*q.weight*step {
+		a.limit = all / (q.weight * step)
 	}
-	return ask{weight: q.weight, limit: limit, most: q.limit, up: q.up, down: q.down}
 }
