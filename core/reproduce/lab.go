@@ -23,6 +23,7 @@ type variant struct {
 	may     bool   // whether it may turn out not to be simulated
 	// saturation is the share of an uplink at which policies are told that it is saturated; 0 is the simulator's own.
 	saturation float64
+	draws      uint64 // another number draws where blocks lie and in what order nodes have their heartbeats
 }
 
 // lab runs a paper's variants in the simulator. A seed draws the jobs and all
@@ -82,7 +83,7 @@ func (l *lab) one(v *variant, seed int) (r sim.Run, refusal, err error) {
 		return r, nil, wrap(err)
 	}
 	p := sim.DefaultParams()
-	p.Seed = uint64(seed + 1) //nolint:gosec // small
+	p.Seed = uint64(seed+1) + v.draws //nolint:gosec // small
 	p.Saturation = cmp.Or(v.saturation, p.Saturation)
 	s, err := sim.New(p, v.cluster, l.works[v.load][seed], v.policy, pol)
 	if err != nil && v.may {
@@ -122,13 +123,17 @@ func upTo(w *workload.Workload, r *sim.Run, part float64) float64 {
 // until compares two variants of one load by the jobs per second until a part of
 // them has ended, as change does.
 func (l *lab) until(name, base string, part float64) []float64 {
-	i := slices.IndexFunc(l.variants, func(v variant) bool { return v.name == name })
 	var got []float64
-	for seed, w := range l.works[l.variants[i].load] {
+	for seed, w := range l.works[l.variant(name).load] {
 		now, was := upTo(w, &l.results[name][seed], part), upTo(w, &l.results[base][seed], part)
 		got = append(got, 100*(now/was-1))
 	}
 	return got
+}
+
+// variant returns one by its name.
+func (l *lab) variant(name string) *variant {
+	return &l.variants[slices.IndexFunc(l.variants, func(v variant) bool { return v.name == name })]
 }
 
 // ends returns when jobs end, in seconds from the first submission.

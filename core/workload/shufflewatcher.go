@@ -60,6 +60,17 @@ func benchmarks() []benchmark {
 	}
 }
 
+// BenchmarkClass returns the class that Table 1 has a benchmark in; light for
+// what is none.
+func BenchmarkClass(name string) Class {
+	for _, b := range benchmarks() {
+		if b.name == name {
+			return b.class
+		}
+	}
+	return Light
+}
+
 // mixShare returns the share of a class in a mix, in percent (§5.5).
 func mixShare(mix string, c Class) float64 {
 	shares := map[string][3]float64{"1": {20, 20, 60}, "2": {40, 20, 40}, "3": {60, 20, 20}}
