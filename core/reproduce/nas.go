@@ -287,7 +287,7 @@ func nasGains(l *lab) []Row {
 		against("A9", "slides: shuffle bytes across racks", "real, NAS", crossShuffle, real3, -39, -32, -11).noted(
 			"reduces in proportion to map output keep the busiest uplink lowest, not the bytes: with maps on all racks the part that crosses is the same wherever reduces run", l.on("real, Fair", "real, NAS"), stands),
 		against("A10", "slides: congestions", "real, NAS", onsets, real3, -45, -40, -34).noted(
-			"reduces that CR-RTS holds come together once the uplink is below the threshold, and take it there again",
+			"in the simulation against Fair, by what is switched on: MTS "+spread("%+.1f %%", l.change("MTS", "Fair", onsets))+", CA-RTS too "+spread("%+.1f %%", l.change("MTS, CA-RTS", "Fair", onsets))+", all "+spread("%+.1f %%", l.change("NAS", "Fair", onsets)),
 			"tried to count for how long uplinks are congested: "+spread("%+.1f %%", l.change("real, NAS", "real, Fair", congested))+" against Fair, and in the simulation "+spread("%+.1f %%", l.change("NAS", "Fair", congested))),
 	}
 }
