@@ -189,6 +189,7 @@ func shuffleAware() []policy.Entry {
 				"A user is passed over for 5 s and not for 135 offers, because how many offers there are a second depends on who asks.",
 				"Reduces start when what is left of the map phase is as long as the shuffle: the slides announce an adaptive threshold without a formula.",
 				"A user without an eligible reduce does not leave the node idle.",
+				"Maps of medium and heavy jobs do not stop on a congested rack: they wait their turn out, and then go by Algorithm 2 from its first step on.",
 				"A job's portions are computed anew when its map output has changed, or a sixteenth of its launched maps has started or ended since.",
 				"Reduces in proportion to the map output keep the busiest uplink lowest; they do not send the fewest bytes across racks, as the paper claims.",
 			},

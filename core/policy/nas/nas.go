@@ -23,6 +23,9 @@
 //   - The reduces of a job wait until so many of its maps are complete that the
 //     shuffle just fits into the rest of the map phase: the slides announce it
 //     without a formula (completion.go).
+//   - CR-RTS has MTS schedule no maps of medium and heavy jobs on a congested rack.
+//     Here they wait their turn out, and then go by Algorithm 2 from step 1 on: where
+//     only such jobs are left there is progress, with local maps first (map_gate).
 //   - Proportional reduces keep the busiest uplink lowest. They do not send the
 //     fewest bytes across racks, as §III-D claims: all of them on the rack with
 //     most map output do (algorithms.md 0.3).
