@@ -53,8 +53,10 @@ func (s *shuffles) handTo(j *job, id ID, weigh bool) {
 			s.give(j, id, s.rows[i].rack, j.fresher(&s.rows[i], g.reduces))
 		}
 	} else {
-		for r := range s.racks {
-			s.give(j, id, r, j.part(r, joining, g.reduces))
+		for r, output := range j.output {
+			if output > 0 {
+				s.give(j, id, r, j.part(r, joining, g.reduces))
+			}
 		}
 		g.owed += j.missing(joining)
 	}

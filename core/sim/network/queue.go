@@ -24,9 +24,10 @@ type queue struct {
 	heap    []entry     // by due, earliest first; see flow.due
 	entered model.Bytes // less what was taken back, and what is counted as sent
 	route   int32
-	timed   int32 // flows whose end is to be known when it comes
+	timed   int32   // flows whose end is to be known when it comes
+	lead    float32 // weight of heap[0], which may be 0
 	kind    Kind
-	_       [23]byte // makes it two lines of the cache, the first with what serving needs
+	_       [19]byte // makes it two lines of the cache, the first with what serving needs
 }
 
 // entry is a flow in the heap, with a due that is not later than its own. Flows
@@ -83,9 +84,9 @@ func (q *queue) serve(flows []flow, ms float64) (ended int32, rest float64) {
 		return none, 0
 	}
 	pace := q.pace()
-	e := q.top(flows)
-	todo := e.due - q.served
-	if todo*float64(e.weight) >= moved {
+	q.top(flows)
+	todo := q.first - q.served
+	if todo*float64(q.lead) >= moved {
 		if todo*q.weight > pace*(ms+rounding) {
 			q.served += pace * ms / q.weight
 			q.backlog -= pace * ms
@@ -95,7 +96,7 @@ func (q *queue) serve(flows []flow, ms float64) (ended int32, rest float64) {
 		q.backlog -= todo * q.weight
 		ms = max(ms-todo*q.weight/pace, 0)
 	}
-	return e.id, ms
+	return q.heap[0].id, ms
 }
 
 // ends returns when the first flow ends at the present pace, or never where no
@@ -104,10 +105,10 @@ func (q *queue) ends(flows []flow, by model.Time) model.Time {
 	if len(q.heap) == 0 || q.timed == 0 {
 		return never
 	}
-	e, pace := q.top(flows), q.pace()
-	todo := e.due - q.served
+	q.top(flows)
+	pace, todo := q.pace(), q.first-q.served
 	switch {
-	case todo*float64(e.weight) < moved:
+	case todo*float64(q.lead) < moved:
 		return q.at
 	case todo*q.weight >= pace*float64(by-q.at+1): // spares the division; rounding is less than a millisecond
 		return never
@@ -120,15 +121,15 @@ func about(weight float64) float32 {
 	return max(float32(weight), math.SmallestNonzeroFloat32)
 }
 
-// top returns the flow that ends first, with its own due. Bytes that are added to
-// a flow make it later without moving it in the heap; it moves once it is on top.
-func (q *queue) top(flows []flow) entry {
-	for q.heap[0].weight == 0 {
+// top has heap[0] be the flow that ends first, with its own due. Bytes that are
+// added to a flow make it later without moving it in the heap; it moves once it is
+// on top.
+func (q *queue) top(flows []flow) {
+	for q.lead == 0 {
 		f := &flows[q.heap[0].id]
 		q.heap[0].due, q.heap[0].weight = f.due, about(f.weight)
 		q.sink(flows, 0)
 	}
-	return q.heap[0]
 }
 
 // insert puts an idle flow of so many bytes in. The queue is served up to now.
@@ -149,7 +150,7 @@ func (q *queue) insert(flows []flow, id int32, bytes model.Bytes) {
 // more adds bytes to a flow that is in the queue.
 func (q *queue) more(f *flow, bytes model.Bytes) {
 	f.due += float64(bytes) / f.weight
-	q.heap[f.slot].weight = 0
+	q.doubt(f.slot)
 	q.backlog += float64(bytes)
 	q.entered += bytes
 }
@@ -175,11 +176,18 @@ func (q *queue) reweigh(flows []flow, id int32, weight float64) {
 
 // moves puts a flow that has changed where it belongs, if it ends earlier now.
 func (q *queue) moves(flows []flow, f *flow) {
-	e := &q.heap[f.slot]
-	e.weight = 0
-	if e.due > f.due {
+	q.doubt(f.slot)
+	if e := &q.heap[f.slot]; e.due > f.due {
 		e.due, e.weight = f.due, about(f.weight)
 		q.rise(flows, int(f.slot))
+	}
+}
+
+// doubt notes that the due of a flow in the heap may not be its own.
+func (q *queue) doubt(slot int32) {
+	q.heap[slot].weight = 0
+	if slot == 0 {
+		q.lead = 0
 	}
 }
 
@@ -240,7 +248,7 @@ func (q *queue) sink(flows []flow, slot int) {
 func (q *queue) put(flows []flow, slot int, e entry) {
 	q.heap[slot] = e
 	if slot == 0 {
-		q.first = e.due
+		q.first, q.lead = e.due, e.weight
 	}
 	flows[e.id].slot = small(slot)
 }
