@@ -64,7 +64,7 @@ seeds the table shows the median, with the least and the most in brackets.`,
 	f.Float64Var(&q.slowstart, "slowstart", defaults.Slowstart, "the part of a job's maps, 0 to 1, that is done before reduces are asked for")
 	f.BoolVar(&q.noWrites, "no-writes", false, "keep the copies of what jobs write off the uplinks")
 	f.DurationVar(&q.heartbeat, "heartbeat", time.Duration(defaults.Heartbeat)*time.Millisecond, "how often a node has a heartbeat, which starts at most one container; under capacity as many as fit")
-	f.DurationVar(&q.network.step, "network-step", time.Duration(defaults.NetworkStep)*time.Millisecond, "how often links are shared out anew; a longer step is faster, and less exact where transfers are short")
+	f.DurationVar(&q.network.step, "network-step", 0, "how often links are shared out anew: without it every second, and down to every five where what is on its way takes minutes; a longer step is faster, and less exact where transfers are short")
 	f.IntVar(&q.network.copies, "parallel-copies", defaults.ParallelCopies, "the streams a reduce fetches with: its weight on a full link, where a remote read is one")
 	f.DurationVar(&q.amStart, "am-start", 0, "how long an ApplicationMaster takes to ask for tasks once it has a container, which it keeps; 0: none is simulated")
 	f.StringArrayVar(&q.lose, "lose", nil, "nodes that leave the cluster, and come back free if they do, as `WHAT`: rack=2,at=10m,for=5m or node=2/3,at=600s, the third node of the second rack; may be given several times")
@@ -110,13 +110,16 @@ type networkFlags struct {
 
 // set checks them.
 func (f *networkFlags) set(p *sim.Network) error {
-	if f.step <= 0 || f.step > time.Minute || f.step%time.Millisecond != 0 {
+	if f.step < 0 || f.step > time.Minute || f.step%time.Millisecond != 0 {
 		return fmt.Errorf("--network-step %v: must be whole milliseconds, from 1ms to 1m", f.step)
 	}
 	if f.copies < 1 || f.copies > 1000 {
 		return fmt.Errorf("--parallel-copies %d: must be from 1 to 1000", f.copies)
 	}
-	p.NetworkStep, p.ParallelCopies = model.Duration(f.step.Milliseconds()), f.copies
+	if p.ParallelCopies = f.copies; f.step > 0 {
+		p.NetworkStep = model.Duration(f.step.Milliseconds())
+		p.LongestStep = p.NetworkStep
+	}
 	return nil
 }
 

@@ -278,11 +278,12 @@ func crossing(s *world, t *stage) model.Bytes {
 	return shuffle.LowerBound(blocks, least)
 }
 
-// sample reads the links, and now and then the nodes.
+// sample reads the links, whenever rates have been shared out anew, and now and
+// then the nodes.
 func (b *book) sample(s *world) {
 	l := &b.links
 	dt := s.now.Sub(l.at)
-	if dt <= 0 {
+	if dt <= 0 || !s.net.Solved() && dt < s.params.LongestStep {
 		return
 	}
 	l.at = s.now

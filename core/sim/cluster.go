@@ -143,7 +143,8 @@ func newNetwork(c *Cluster, of Network) (*network.Fast, error) {
 		racks[i] = network.Rack{Uplink: r.Uplink, NIC: r.NIC, Nodes: r.Nodes}
 	}
 	cfg := network.DefaultConfig(racks)
-	cfg.Step, cfg.Streams[network.Shuffle] = of.NetworkStep, float64(of.ParallelCopies)
+	cfg.Step, cfg.MaxStep = of.NetworkStep, of.LongestStep
+	cfg.Streams[network.Shuffle] = float64(of.ParallelCopies)
 	f, err := network.NewFast(cfg)
 	if err != nil {
 		return nil, err

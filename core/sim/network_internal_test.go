@@ -14,7 +14,7 @@ func TestParallelCopies(t *testing.T) {
 	t.Parallel()
 	c := Uniform(2, 30, 1, 60e6, 1e9)
 	for _, copies := range []int{1, 5, 20} {
-		net, err := newNetwork(&c, Network{NetworkStep: model.Second, ParallelCopies: copies})
+		net, err := newNetwork(&c, Network{NetworkStep: model.Second, LongestStep: model.Second, ParallelCopies: copies})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -40,6 +40,7 @@ type Params struct {
 // Network is how the network is shared (package network).
 type Network struct {
 	NetworkStep    model.Duration // how often rates are shared out anew
+	LongestStep    model.Duration // the same, where what is on its way takes long
 	ParallelCopies int            // streams of a reduce (mapreduce.reduce.shuffle.parallelcopies)
 }
 
@@ -66,7 +67,7 @@ func (p *Params) clock() float64 {
 func DefaultParams() Params {
 	return Params{
 		Heartbeat: model.Second, Slowstart: 0.05, RampUp: 0.5, MinSource: 0.25, MaxSource: 0.75, AMShare: 0.1, Starved: 5 * model.Second,
-		Faults: Faults{StragglerFactor: 1}, Network: Network{NetworkStep: model.Second, ParallelCopies: 5}, Congestion: 0.8, Saturation: shuffle.DefaultSaturation().Threshold, Sample: 10 * model.Second, Seed: 1,
+		Faults: Faults{StragglerFactor: 1}, Network: Network{NetworkStep: model.Second, LongestStep: 5 * model.Second, ParallelCopies: 5}, Congestion: 0.8, Saturation: shuffle.DefaultSaturation().Threshold, Sample: 10 * model.Second, Seed: 1,
 	}
 }
 
@@ -80,6 +81,9 @@ func (p *Params) Validate() error {
 		if d.of <= 0 {
 			errs = append(errs, fmt.Errorf("%s: must be above 0", d.name))
 		}
+	}
+	if p.LongestStep < p.NetworkStep {
+		errs = append(errs, errors.New("network step: the longest must not be below the least"))
 	}
 	for _, f := range []struct {
 		name string

@@ -94,10 +94,12 @@ func (s *Sim) tell() {
 		}
 	}
 	d.dirty = d.dirty[:0]
-	for r, load := range s.book.links.loads {
-		room.loads[r] = model.UplinkSample{Rack: s.layout.ids[r], Out: load.Out, In: load.In}
+	if links := &s.book.links; links.at == s.now { // they have been read
+		for r, load := range links.loads {
+			room.loads[r] = model.UplinkSample{Rack: s.layout.ids[r], Out: load.Out, In: load.In}
+		}
+		s.apply(model.SourceUplink, model.UplinkFact{Method: state.MethodPrometheus, Samples: room.loads})
 	}
-	s.apply(model.SourceUplink, model.UplinkFact{Method: state.MethodPrometheus, Samples: room.loads})
 	s.state.Advance(s.now)
 }
 

@@ -22,7 +22,8 @@ type fabric struct {
 	calendar  calendar // of the first end in each queue that has ends to be known
 	ended     []Done   // transfers, and groups whose watched flow has ended; not reported
 	now       model.Time
-	solved    model.Time // the last solve, or so long ago that it does not matter
+	solved    model.Time // the last solve
+	next      model.Time // the next, while anything is on its way
 	mode      mode
 	filling   filling
 }
@@ -36,7 +37,7 @@ type mode struct {
 
 func newFabric(c Config) fabric {
 	racks := len(c.Racks)
-	f := fabric{config: c, links: newLinks(c.Racks), calendar: newCalendar(), solved: -model.Time(c.Step)}
+	f := fabric{config: c, links: newLinks(c.Racks), calendar: newCalendar(), solved: -1}
 	f.routes = slices.Repeat([]int32{none}, Kinds*racks*racks)
 	f.crossed = make([]Traffic, racks)
 	f.filling.pipes = make([]pipe, len(f.links.capacity))
@@ -99,7 +100,28 @@ func (f *fabric) flowsOf(queue int32) []flow {
 }
 
 // due returns when rates are to be solved next.
-func (f *fabric) due() model.Time { return max(f.now, f.solved.Add(f.config.Step)) }
+func (f *fabric) due() model.Time { return max(f.now, f.next) }
+
+// patience is how many steps at least it takes until what is on its way is
+// through.
+const patience = 100
+
+// step returns how long rates are to stand that are solved now: one part in
+// patience of the time that all uplinks together would take for what is on its
+// way, within the bounds that are set. It ends at a whole multiple of the least.
+func (f *fabric) step() model.Duration {
+	backlog, capacity := 0.0, 0.0
+	for i := range f.queues {
+		backlog += f.queues[i].backlog
+	}
+	for _, c := range f.links.capacity[:len(f.crossed)] {
+		capacity += c
+	}
+	least := f.config.Step
+	length := min(max(backlog/max(capacity, 1)/patience, float64(least)), float64(f.config.MaxStep))
+	end := f.now.Add(model.Duration(length))
+	return end.Sub(f.now) - model.Duration(end)%least
+}
 
 // serve brings a queue forward to now. Flows that end on the way leave what they
 // had to the others; those whose end is to be known go to f.ended.
@@ -160,22 +182,18 @@ func (f *fabric) insert(flows []flow, id int32, bytes model.Bytes) {
 	f.mode.changed = true
 }
 
-// rest brings all queues forward to now, does away with those that have nothing to
-// send, and lists what the others ask for.
+// rest brings all queues forward to now, and does away with those that have
+// nothing to send.
 func (f *fabric) rest() {
-	f.filling.asks = slices.Grow(f.filling.asks[:0], len(f.queues))[:len(f.queues)]
-	step := float64(f.config.Step)
 	for i := 0; i < len(f.queues); {
 		f.serve(small(i))
 		f.cross(small(i))
-		if q := &f.queues[i]; len(q.heap) > 0 {
-			q.ask(&f.filling.asks[i], step)
+		if len(f.queues[i].heap) > 0 {
 			i++
 		} else {
 			f.shut(i)
 		}
 	}
-	f.filling.asks = f.filling.asks[:len(f.queues)]
 }
 
 // cross counts what a queue has sent from rack to rack, when it was last served.

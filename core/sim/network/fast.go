@@ -14,16 +14,16 @@ import (
 type Config struct {
 	Racks []Rack
 	// Step is how often rates are solved anew while demand changes, and how often a job's new map output reaches
-	// its reduces.
-	Step model.Duration
+	// its reduces. It grows up to MaxStep where what is on its way takes long: see fabric.step.
+	Step, MaxStep model.Duration
 	// Streams is the weight of one reduce and of one transfer: the parallel streams with which it competes.
 	Streams [Kinds]float64
 }
 
-// DefaultConfig returns a step of 1 s, five streams a reduce
+// DefaultConfig returns steps of 1 to 5 s, five streams a reduce
 // (mapreduce.reduce.shuffle.parallelcopies) and one a transfer.
 func DefaultConfig(racks []Rack) Config {
-	return Config{Racks: racks, Step: model.Second, Streams: [Kinds]float64{Shuffle: 5, MapRead: 1, Write: 1}}
+	return Config{Racks: racks, Step: model.Second, MaxStep: 5 * model.Second, Streams: [Kinds]float64{Shuffle: 5, MapRead: 1, Write: 1}}
 }
 
 // Validate reports every setting that is out of range.
@@ -31,6 +31,9 @@ func (c *Config) Validate() error {
 	errs := []error{validate(c.Racks)}
 	if c.Step <= 0 {
 		errs = append(errs, errors.New("network: step: must be above 0"))
+	}
+	if c.MaxStep < c.Step {
+		errs = append(errs, errors.New("network: longest step: must not be below the step"))
 	}
 	for kind, streams := range c.Streams {
 		if !(streams > 0) || math.IsInf(streams, 1) {
@@ -178,6 +181,10 @@ func (f *Fast) Traffic(dst []Traffic) []Traffic {
 	}
 	return append(dst[:0], f.net.crossed...)
 }
+
+// Solved reports whether rates were solved at this very moment, or nothing is on
+// its way: then Traffic costs next to nothing.
+func (f *Fast) Solved() bool { return f.net.now == f.net.solved || len(f.net.queues) == 0 }
 
 // Load returns what a rack's links carry now, background aside. Over a time,
 // the difference of two Traffic is exact.

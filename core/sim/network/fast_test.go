@@ -1,6 +1,7 @@
 package network_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -18,8 +19,24 @@ func newFast(tb fatal, racks []network.Rack, step model.Duration) *network.Fast 
 
 // newCopying returns one whose reduces have so many streams.
 func newCopying(tb fatal, racks []network.Rack, step model.Duration, copies int) *network.Fast {
+	return newStepping(tb, racks, steps{step, step}, copies)
+}
+
+// steps are the shortest and the longest of a network.
+type steps struct{ least, most model.Duration }
+
+// String returns them in seconds.
+func (s steps) String() string {
+	if s.least == s.most {
+		return fmt.Sprintf("%.1f", s.least.Seconds())
+	}
+	return fmt.Sprintf("%.1f to %.1f", s.least.Seconds(), s.most.Seconds())
+}
+
+// newStepping returns one with steps of several lengths.
+func newStepping(tb fatal, racks []network.Rack, s steps, copies int) *network.Fast {
 	c := network.DefaultConfig(racks)
-	c.Step, c.Streams[network.Shuffle] = step, float64(copies)
+	c.Step, c.MaxStep, c.Streams[network.Shuffle] = s.least, s.most, float64(copies)
 	f, err := network.NewFast(c)
 	if err != nil {
 		tb.Fatal(err)

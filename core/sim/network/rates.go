@@ -2,6 +2,7 @@ package network
 
 import (
 	"math"
+	"slices"
 
 	"heddle/core/topology"
 )
@@ -55,12 +56,17 @@ func (l *links) grant(q *queue, by float64) {
 // rates are solved again after the step: who ends on the way is not always known.
 func (f *fabric) solve() {
 	f.rest()
+	step := f.step()
 	s := &f.filling
+	s.asks = slices.Grow(s.asks[:0], len(f.queues))[:len(f.queues)]
+	for i := range f.queues {
+		f.queues[i].ask(&s.asks[i], float64(step))
+	}
 	s.share(f.links.capacity)
 	for l := range s.pipes {
 		f.links.spare[l] = s.pipes[l].room
 	}
-	f.solved, f.mode = f.now, mode{changed: len(f.queues) > 0}
+	f.solved, f.next, f.mode = f.now, f.now.Add(step), mode{changed: len(f.queues) > 0}
 	for i := range f.queues {
 		f.queues[i].rate = s.asks[i].level * s.asks[i].weight
 		f.refresh(small(i))

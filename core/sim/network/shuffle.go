@@ -84,7 +84,7 @@ func (f *Fast) AddJob(reduces int) JobID {
 	}
 	*j = job{
 		reduces: max(reduces, 1), output: j.output, fresh: j.fresh, carry: j.carry, here: j.here,
-		groups: j.groups[:0], handed: f.net.now.Add(-f.net.config.Step),
+		groups: j.groups[:0], handed: f.net.now.Add(-f.net.config.MaxStep),
 	}
 	return id
 }
@@ -208,7 +208,7 @@ func (s *shuffles) newGroup(id JobID, rack int) ID {
 func (s *shuffles) await(id JobID, now bool) {
 	j := &s.jobs[id]
 	s.net.mode.changed = true
-	if now = now || s.net.now.Sub(j.handed) >= s.net.config.Step; now && !j.urgent {
+	if now = now || s.net.now.Sub(j.handed) >= s.net.next.Sub(s.net.solved); now && !j.urgent {
 		j.urgent = true
 		s.urgent = append(s.urgent, id)
 	}
