@@ -75,8 +75,12 @@ type Limits interface {
 // Admits reports whether a task of the stage may be started on the offer as far
 // as kind, size and limits go.
 func (in *Input) Admits(s *state.Stage) bool {
-	return s.Pending > 0 && (in.Offer.Kinds == "" || in.Offer.Kinds == s.Kind) && in.View.Fits(s, in.Offer.Node.Free) &&
-		(in.Limits == nil || in.Limits.Admits(s, in.Offer.Node.Rack.Index))
+	return s.Pending > 0 && in.Within(s) && in.View.Fits(s, in.Offer.Node.Free)
+}
+
+// Within reports the same whatever the size of the stage's tasks.
+func (in *Input) Within(s *state.Stage) bool {
+	return (in.Offer.Kinds == "" || in.Offer.Kinds == s.Kind) && (in.Limits == nil || in.Limits.Admits(s, in.Offer.Node.Rack.Index))
 }
 
 // Factory builds a policy from its own section of the configuration, strictly:

@@ -39,10 +39,11 @@ type limit struct {
 
 // Steer puts a relay in front of the scheduler, before Run.
 func (s *Sim) Steer(by Steering) {
-	s.steering = &steering{
-		Steering: by, planner: engine.New(engine.Options{Name: by.Name, Seed: s.params.Seed, MaxOffers: s.cluster.Containers()}, by.Policy, s.state),
-		limits: map[*state.Stage]*limit{},
+	opts := engine.Options{
+		Name: by.Name, Seed: s.params.Seed, MaxOffers: s.cluster.Containers(),
+		MaxHold: engine.DefaultOptions(by.Name).MaxHold, // a plan that holds says of racks what others do
 	}
+	s.steering = &steering{Steering: by, planner: engine.New(opts, by.Policy, s.state), limits: map[*state.Stage]*limit{}}
 	s.engine.Limit(s.steering)
 }
 

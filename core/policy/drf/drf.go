@@ -113,6 +113,5 @@ func (p *Policy) users(v state.View) []*state.User {
 // wanted reports whether a stage asks for containers the node may give, whatever
 // their size.
 func wanted(in *policy.Input, j *state.Job, s *state.Stage) bool {
-	return s.Pending > 0 && (s != j.Reduce || j.ReducesDue()) &&
-		(in.Offer.Kinds == "" || in.Offer.Kinds == s.Kind) && !j.Blacklisted(in.Offer.Node.Host)
+	return s.Pending > 0 && (s != j.Reduce || j.ReducesDue()) && in.Within(s) && !j.Blacklisted(in.Offer.Node.Host)
 }
