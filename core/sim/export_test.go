@@ -39,8 +39,8 @@ func (s *Sim) Consistent(v state.View, offered *state.Node) error {
 					continue
 				}
 				at := func(on func(n int32) bool) bool { return slices.ContainsFunc(s.layout.known(t.in.of(task)), on) }
-				local += boolean(at(func(on int32) bool { return s.layout.nodes[on].id == n.id }))
-				inRack += boolean(at(func(on int32) bool { return s.layout.nodes[on].rack == n.rack }))
+				local += boolean(!j.orphan && at(func(on int32) bool { return s.layout.nodes[on].id == n.id }))
+				inRack += boolean(!j.orphan && at(func(on int32) bool { return s.layout.nodes[on].rack == n.rack }))
 				for _, on := range s.layout.known(t.in.of(task)) {
 					if s.layout.nodes[on].lost == 0 && is == waiting {
 						check(name+"a task with a block there that is not listed", boolean(t.byNode.first(int(on), t.state) < 0 || t.byRack.first(s.layout.nodes[on].rack, t.state) < 0), 0)
@@ -71,7 +71,7 @@ func (s *Sim) Consistent(v state.View, offered *state.Node) error {
 			}
 			check(name+"left by rack", byRack, int(left))
 		}
-		if told := v.Job(j.id); told != nil && !j.orphan {
+		if told := v.Job(j.id); told != nil {
 			m, r := j.count(model.StageMap), j.count(model.StageReduce)
 			check(string(j.id)+": told pending maps", told.Map.Pending, m.pending())
 			check(string(j.id)+": told pending reduces", told.Reduce.Pending, r.pending())
@@ -92,6 +92,11 @@ func (s *Sim) Consistent(v state.View, offered *state.Node) error {
 		}
 	}
 	check("demand", s.desk.demand.sum(), demand)
+	for i, used := range s.used() {
+		check("containers that are used", s.layout.nodes[i].used[0], used[0])
+		check("slots that are used by others than maps", s.layout.nodes[i].used[1], used[1])
+		check("more used than there is", boolean(s.layout.nodes[i].total[0] < used[0] || s.layout.nodes[i].total[1] < used[1]), 0)
+	}
 	for a := range s.running.list {
 		if by := &s.running.list[a]; by.job != nil {
 			check("lost node with an attempt", s.layout.nodes[by.node].lost, 0)
@@ -108,6 +113,26 @@ func (s *Sim) Consistent(v state.View, offered *state.Node) error {
 		check("transfer to a rack without nodes", boolean(s.faults != nil && s.faults.live[to] == 0), 0)
 	}
 	return errors.Join(errs...)
+}
+
+// used counts what attempts and ApplicationMasters have of every node.
+func (s *Sim) used() []pools {
+	of := make([]pools, len(s.layout.nodes))
+	for a := range s.running.list {
+		switch by := &s.running.list[a]; {
+		case by.job == nil:
+		case by.am: // it starts
+			of[by.node][0]++
+		default:
+			of[by.node][s.layout.pool(by.job.stages[by.stage].kind)]++
+		}
+	}
+	for _, j := range s.jobs.live {
+		if j.am != end && !j.orphan {
+			of[j.am][0]++
+		}
+	}
+	return of
 }
 
 // Idle reports what is not as it was before the run: containers that are not free,

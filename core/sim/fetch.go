@@ -86,10 +86,8 @@ func (e *inflow) hand(net *network.Fast, task, rack int, output model.Bytes, aga
 		return
 	}
 	for _, g := range e.alone {
-		at := slices.Index(g.owed, task)
 		switch bytes := e.drawn(g.task, task, output); {
-		case at >= 0:
-			g.owed = slices.Delete(g.owed, at, at+1)
+		case slices.Contains(g.owed, task):
 			net.RemakeOutput(g.shuffle, rack, bytes)
 		case bytes > 0:
 			net.AddOutput(g.shuffle, rack, bytes)

@@ -109,7 +109,7 @@ type yield struct {
 	left    model.Bytes   // by completed tasks
 	leftOn  []model.Bytes // the same by rack
 	at      []int32       // node of each task, where a reader or a loss needs to know; else nil. ^node: lost since
-	again   map[int]bool  // tasks that were done, lost their output, and are not done again
+	again   map[int]bool  // tasks that were done and lost their output, be they done again since
 	readers []*inflow
 }
 
@@ -145,7 +145,7 @@ type group struct {
 	task    int           // of a group that is one task's own
 	shuffle network.JobID // the same
 	tasks   []int32
-	owed    []int // on its own: tasks whose output it was given and lost
+	owed    []int // on its own: tasks whose output it was given and lost, be it made again since
 }
 
 // blocks are what the tasks of a stage read, one each.

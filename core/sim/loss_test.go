@@ -127,6 +127,36 @@ func TestLossOfMapOutputOfSkewedKeys(t *testing.T) {
 	}
 }
 
+// Output that nobody needs when its node is lost is not made again at once, but is
+// gone: it is when a stage that read it has to run again, though the node is back.
+func TestLossOfOutputThatWasRead(t *testing.T) {
+	t.Parallel()
+	c := sim.Uniform(1, 2, 1, 125e6, 125e6)
+	c.Replication = 1
+	j := onNodes("a", 1, 0, 0, workload.Node{Rack: 1, Number: 1})
+	gather(&j, "join", 1, 0, edge(0, model.ScatterGather))
+	gather(&j, "last", 1, 0, edge(1, model.ScatterGather))
+	p := sim.DefaultParams()
+	// The map runs on the first node from 1 to 11 s, the join on the second until 16 s, and the last there until 21 s.
+	for _, tc := range []struct {
+		losses []sim.Loss
+		redone int
+		want   float64
+	}{
+		{[]sim.Loss{loss(1, 1, 17_000, 500)}, 0, 21},
+		{[]sim.Loss{loss(1, 2, 18_000, 500)}, 1, 29},                          // join and last begin anew at 19 s
+		{[]sim.Loss{loss(1, 1, 17_000, 500), loss(1, 2, 18_000, 500)}, 2, 38}, // and the map at 18 s
+	} {
+		p.Losses = tc.losses
+		r := placed(t, p, c, &workload.Workload{Jobs: []workload.Job{j}}, map[model.Stage][]model.NodeID{
+			model.StageMap: {"r001n0001:8041"}, model.StageReduce: {"r001n0002:8041"},
+		})
+		if r.Makespan != tc.want || r.Redone != tc.redone {
+			t.Errorf("%+v: %g s, %d again; want %g, %d", tc.losses, r.Makespan, r.Redone, tc.want, tc.redone)
+		}
+	}
+}
+
 // A copy that is on its way to a rack that is lost goes on to another.
 func TestLossOfWrites(t *testing.T) {
 	t.Parallel()
@@ -226,6 +256,22 @@ func TestLossOfReplicas(t *testing.T) {
 	}
 }
 
+// The second replica of a file that is laid out while a rack is lost is on another.
+func TestLossBeforeFilesAreLaidOut(t *testing.T) {
+	t.Parallel()
+	c := sim.Uniform(3, 1, 1, 10e6, 1e9)
+	c.Replication = 2
+	p := sim.DefaultParams()
+	p.Losses = []sim.Loss{loss(2, 0, 0, 0), loss(1, 0, 3000, 0)} // the first replica goes when the job is there
+	j := onNodes("a", 1, 0, 0, workload.Node{Rack: 1, Number: 1})
+	j.Submit = 1500
+	for p.Seed = range uint64(10) {
+		if r := run(t, p, c, &workload.Workload{Jobs: []workload.Job{j}}, "fifo"); r.Finished != 1 || r.CrossRack.MapRead != 0 {
+			t.Errorf("seed %d: %d jobs, %d bytes read across racks; want 1 with its block on the third rack", p.Seed, r.Finished, r.CrossRack.MapRead)
+		}
+	}
+}
+
 // A job whose ApplicationMaster is lost gets another one, which knows what is done.
 func TestLossOfApplicationMaster(t *testing.T) {
 	t.Parallel()
@@ -249,6 +295,40 @@ func TestLossOfApplicationMaster(t *testing.T) {
 		if r := run(t, p, c, w, "fifo"); r.JCT.Mean != tc.want {
 			t.Errorf("node %d at %d ms: %g s, want %g", tc.node, tc.at, r.JCT.Mean, tc.want)
 		}
+	}
+}
+
+// An ApplicationMaster that is lost before there was a heartbeat to tell of its job
+// leaves a job that asks for nothing: it is told as such.
+func TestLossOfApplicationMasterThatIsNew(t *testing.T) {
+	t.Parallel()
+	c := sim.Uniform(1, 4, 2, 125e6, 125e6)
+	p := sim.DefaultParams()
+	p.AMStart, p.AMShare = 2500, 1
+	w := &workload.Workload{Jobs: []workload.Job{mapReduce("a", 0, 20, 0, 0), mapReduce("b", 2500, 4, 0, 0)}}
+	late := 0
+	for node := range 4 {
+		p.Losses = []sim.Loss{loss(1, node+1, 5600, 0)} // the second job's asks from 5.5 s on
+		seen := false
+		var s *sim.Sim
+		s, err := sim.New(p, c, w, "fifo", watching{built(t, "fifo", ""), func(in *policy.Input) {
+			if err := s.Consistent(in.View, in.Offer.Node); err != nil {
+				t.Errorf("node %d: %v", node+1, err)
+			}
+			for _, j := range in.View.Jobs() {
+				seen = seen || j.Map.Total == 4 && j.Map.Tasks() == 4 && j.Map.Pending+j.Map.Running+j.Map.Completed == 0
+			}
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r, err := s.Run(nil); err != nil || r.Finished != 2 {
+			t.Errorf("node %d: %d jobs, %v", node+1, r.Finished, err)
+		}
+		late += map[bool]int{true: 1}[seen]
+	}
+	if late != 1 {
+		t.Errorf("with %d of 4 nodes lost the second job was told without asks, want with the one of its master", late)
 	}
 }
 
@@ -295,31 +375,45 @@ func drawnFaults(t *rapid.T, c *sim.Cluster, p *sim.Params) {
 	p.Straggler, p.StragglerFactor = float64(n(0, 3, "stragglers"))/4, 4
 }
 
-// watchUse fails when a node has more containers than there are, or a lost one is offered.
-func watchUse(t *rapid.T, name string, w *workload.Workload, p sim.Params, c sim.Cluster) sim.Run {
-	inner, err := builtin.Registry().New(name, nil)
+// scheduler is a policy that schedules, and one that a relay has, or none.
+type scheduler struct{ name, relay string }
+
+// watchUse fails when a node has more containers than there are, or a lost one is
+// offered. A relay is put in front of the scheduler if there is a policy for it.
+func watchUse(t *rapid.T, by scheduler, w *workload.Workload, p sim.Params, c sim.Cluster) sim.Run {
+	inner, err := builtin.Registry().New(by.name, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var s *sim.Sim
-	s, err = sim.New(p, c, w, name, watching{inner, func(in *policy.Input) {
+	s, err = sim.New(p, c, w, by.name, watching{inner, func(in *policy.Input) {
 		n := in.Offer.Node
 		if err := s.Consistent(in.View, n); err != nil {
-			t.Fatal(name, err)
+			t.Fatal(by, err)
 		}
 		if n.State != model.NodeRunning || n.Containers > int(n.Total.VCores) || n.Used.VCores > n.Total.VCores {
 			t.Fatalf("offered %+v", n)
+		}
+		if c.Typed() && !p.Speculation { // of a task with two attempts one is known
+			typedOffer(t, in, &c)
 		}
 	}})
 	if err != nil {
 		t.Fatal(err)
 	}
+	if by.relay != "" {
+		planner, err := builtin.Registry().New(by.relay, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Steer(sim.Steering{Name: by.relay, Policy: planner, Every: 2 * model.Second, Pin: 10 * model.Second, Trim: 5 * model.Second})
+	}
 	r, err := s.Run(nil)
 	if err != nil {
-		t.Fatal(name, err)
+		t.Fatal(by, err)
 	}
 	if err := s.Idle(); err != nil {
-		t.Fatal(name, err)
+		t.Fatal(by, err)
 	}
 	return r
 }
@@ -329,39 +423,68 @@ func watchUse(t *rapid.T, name string, w *workload.Workload, p sim.Params, c sim
 // free in the end, and the same input gives the same result.
 func TestLosses(t *testing.T) {
 	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		c, w, p := drawn(t)
+		endure(t, w, p, c, "")
+	})
+}
+
+// The same holds on typed slots, and under a relay.
+func TestLossesOfSlotsAndUnderARelay(t *testing.T) {
+	t.Parallel()
 	names := builtin.Registry().Names()
 	rapid.Check(t, func(t *rapid.T) {
 		c, w, p := drawn(t)
-		for i := range w.Jobs {
-			if rapid.Bool().Draw(t, "graph") {
-				w.Jobs[i] = drawnGraph(t, string(w.Jobs[i].ID), int(w.Jobs[i].Submit))
-				for k := range w.Jobs[i].Stages {
-					if s := &w.Jobs[i].Stages[k]; len(s.Edges) > 0 {
-						s.Reads = nil // beside stages they are refused here
-					}
-				}
-			} else if i > 0 && rapid.Bool().Draw(t, "chained") {
-				j := &w.Jobs[i]
-				j.Parents = []int{i - 1}
-				j.Stages[0].Reads[0].Place, j.Stages[0].Reads[0].Racks, j.Stages[0].Reads[0].Parent = workload.OfParent, 0, i-1
-			}
+		relay := ""
+		how := rapid.IntRange(1, 3).Draw(t, "slots, relay or both")
+		if how&1 > 0 {
+			c = drawnSlots(t, c)
 		}
-		drawnFaults(t, &c, &p)
-		name := rapid.SampledFrom(names).Draw(t, "policy")
-		r := watchUse(t, name, w, p, c)
-		if again := watchUse(t, name, w, p, c); !reflect.DeepEqual(r, again) {
-			t.Fatalf("twice the same, and\n%+v\n%+v", r, again)
+		if how&2 > 0 {
+			relay = rapid.SampledFrom(names).Draw(t, "relay")
 		}
-		tasks := 0
-		for i := range w.Jobs {
-			tasks += w.Jobs[i].Tasks()
-		}
-		most := tasks + r.Preempted + r.Lost + r.Redone + r.Spares
-		if r.Rejected > 0 || r.Placements > most || r.Finished == len(w.Jobs) && (r.Placements < tasks || r.Won > r.Spares) {
-			t.Fatalf("%d placements of %d tasks, %+v", r.Placements, tasks, r.Detail)
-		}
-		if r.Finished < len(w.Jobs) && (len(p.Losses) == 0 || c.Replication > 1 && len(p.Losses) < 2) {
-			t.Fatalf("%d of %d jobs", r.Finished, len(w.Jobs))
-		}
+		p.Multiple = rapid.Bool().Draw(t, "multiple")
+		endure(t, w, p, c, relay)
 	})
+}
+
+// endure runs a workload while things go wrong.
+func endure(t *rapid.T, w *workload.Workload, p sim.Params, c sim.Cluster, relay string) {
+	drawnForms(t, w)
+	drawnFaults(t, &c, &p)
+	by := scheduler{rapid.SampledFrom(builtin.Registry().Names()).Draw(t, "policy"), relay}
+	r := watchUse(t, by, w, p, c)
+	if again := watchUse(t, by, w, p, c); !reflect.DeepEqual(r, again) {
+		t.Fatalf("twice the same, and\n%+v\n%+v", r, again)
+	}
+	tasks := 0
+	for i := range w.Jobs {
+		tasks += w.Jobs[i].Tasks()
+	}
+	most := tasks + r.Preempted + r.Lost + r.Redone + r.Spares
+	asked := relay != "" && p.Speculation // a plan may count extra attempts, and be for more tasks than a stage has
+	if r.Rejected > 0 && !asked || r.Placements > most || r.Finished == len(w.Jobs) && (r.Placements < tasks || r.Won > r.Spares) {
+		t.Fatalf("%d placements of %d tasks, %+v", r.Placements, tasks, r.Detail)
+	}
+	if r.Finished < len(w.Jobs) && (len(p.Losses) == 0 || c.Replication > 1 && len(p.Losses) < 2) {
+		t.Fatalf("%d of %d jobs", r.Finished, len(w.Jobs))
+	}
+}
+
+// drawnForms makes graphs of some jobs, and chains of some others.
+func drawnForms(t *rapid.T, w *workload.Workload) {
+	for i := range w.Jobs {
+		if rapid.Bool().Draw(t, "graph") {
+			w.Jobs[i] = drawnGraph(t, string(w.Jobs[i].ID), int(w.Jobs[i].Submit))
+			for k := range w.Jobs[i].Stages {
+				if s := &w.Jobs[i].Stages[k]; len(s.Edges) > 0 {
+					s.Reads = nil // beside stages they are refused here
+				}
+			}
+		} else if i > 0 && rapid.Bool().Draw(t, "chained") {
+			j := &w.Jobs[i]
+			j.Parents = []int{i - 1}
+			j.Stages[0].Reads[0].Place, j.Stages[0].Reads[0].Racks, j.Stages[0].Reads[0].Parent = workload.OfParent, 0, i-1
+		}
+	}
 }

@@ -386,10 +386,8 @@ func (s *world) done(t *stage, by *attempt, n *node, at model.Time) {
 		return
 	}
 	s.net.Advance(at, s.arrived)
-	again := t.again[task]
-	delete(t.again, task)
 	for _, e := range t.readers {
-		e.hand(s.net, task, n.rack, out, again)
+		e.hand(s.net, task, n.rack, out, t.again[task])
 	}
 }
 
