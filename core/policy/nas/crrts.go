@@ -82,7 +82,7 @@ func (rs *reduceScheduler) anyReduce(in *policy.Input, u *state.User) *state.Job
 // nil.
 func (rs *reduceScheduler) startable(in *policy.Input, j *state.Job) *jobState {
 	s := rs.jobs.Find(j)
-	if s == nil || s.countedBy == nil || !in.Admits(j.Reduce) || j.Blacklisted(in.Offer.Node.Host) {
+	if s == nil || s.reducesOf == nil || !in.Admits(j.Reduce) || j.Blacklisted(in.Offer.Node.Host) {
 		return nil
 	}
 	return s

@@ -87,16 +87,17 @@ func (ms *mapScheduler) place(in *policy.Input, congested bool) []model.Placemen
 	var over mapTask // rule 2(b) of the first user who may, with over_threshold=all
 	qualified := false
 	for _, u := range in.View.Users() {
+		s := ms.users[u.ID]
+		if s == nil || s.waiting == 0 {
+			continue
+		}
 		if j := ms.localOf(in, u, available, gated); j != nil {
-			if s := ms.users[u.ID]; s != nil {
-				s.maps.reset()
-			}
+			s.maps.reset()
 			return in.Launch(j, j.Map, model.ReasonShuffleQualified)
 		}
 		if !ms.has(in, u, gated) {
 			continue
 		}
-		s := ms.user(u)
 		waits := !ms.skip.over(&s.maps, in.View.Now())
 		if waits {
 			s.maps.skip(in.View.Now())

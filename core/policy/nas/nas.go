@@ -98,13 +98,15 @@ type jobState struct {
 	early     hold // by map completion
 	congested hold
 	rank      int        // of the last Plan
-	countedBy *userState // while it has reduces that may start
+	mapsOf    *userState // by whom it is counted while it has maps to start
+	reducesOf *userState // while it has reduces that may start
 	class     class      // as of then
 }
 
 // userState holds a user's two skip counters: D_i^m and D_i^r.
 type userState struct {
 	maps, reduces counter
+	waiting       int // jobs with maps to start
 	ready         int // jobs with reduces that may start
 }
 

@@ -226,7 +226,7 @@ func NewWith(p Params) (*Policy, error) {
 	shared := &common{
 		params:  p,
 		classes: classes{light: mib(p.LightMiB), heavy: mib(p.HeavyMiB), small: mib(p.SmallInputMiB)},
-		jobs:    policy.JobsLeaving(func(s *jobState) { s.count(nil) }),
+		jobs:    policy.JobsLeaving(func(s *jobState) { s.count(nil, nil) }),
 		users:   map[model.UserID]*userState{},
 	}
 	return &Policy{

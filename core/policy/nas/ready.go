@@ -5,9 +5,10 @@ import (
 	"heddle/core/state"
 )
 
-// follow brings each user's count of jobs with reduces that may start up to date
-// with the jobs that changed, and with all of them when the racks did: an offer
-// then looks at no job of a user who has none. It forgets what left.
+// follow brings each user's counts of jobs with maps to start and of jobs with
+// reduces that may start up to date with the jobs that changed, and with all of
+// them when the racks did: an offer then looks at no job of a user who has none.
+// It forgets what left.
 func (rs *reduceScheduler) follow(v state.View) {
 	if racks := v.Capacity().Racks; racks != rs.racks {
 		rs.racks, rs.mark = racks, state.Mark{}
@@ -17,33 +18,43 @@ func (rs *reduceScheduler) follow(v state.View) {
 		rs.changed[i] = nil
 		if j.State.Final() {
 			if s := rs.jobs.Find(j); s != nil {
-				s.count(nil)
+				s.count(nil, nil)
 			}
 			continue
 		}
-		var of *userState
+		var maps, reduces *userState
 		s := rs.jobs.Of(j)
+		if j.Map.Pending > 0 {
+			maps = rs.user(j.Owner)
+		}
 		if j.Reduce.Pending > 0 {
 			if predicted := predict(j); rs.due(v, j, &predicted) {
-				of, s.class = rs.user(j.Owner), rs.classes.of(&predicted)
+				reduces, s.class = rs.user(j.Owner), rs.classes.of(&predicted)
 			}
 		}
-		s.count(of)
+		s.count(maps, reduces)
 	}
 	rs.jobs.Prune(v)
 	policy.PruneUsers(rs.users, v)
 }
 
-// count has a job counted by a user, or by nobody.
-func (s *jobState) count(of *userState) {
-	if s.countedBy == of {
-		return
+// count has a job's maps and its reduces counted by a user each, or by nobody.
+func (s *jobState) count(maps, reduces *userState) {
+	if s.mapsOf != maps {
+		if s.mapsOf != nil {
+			s.mapsOf.waiting--
+		}
+		if s.mapsOf = maps; maps != nil {
+			maps.waiting++
+		}
 	}
-	if s.countedBy != nil {
-		s.countedBy.ready--
-	}
-	if s.countedBy = of; of != nil {
-		of.ready++
+	if s.reducesOf != reduces {
+		if s.reducesOf != nil {
+			s.reducesOf.ready--
+		}
+		if s.reducesOf = reduces; reduces != nil {
+			reduces.ready++
+		}
 	}
 }
 

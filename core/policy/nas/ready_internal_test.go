@@ -9,8 +9,9 @@ import (
 	"heddle/core/policy/policytest"
 )
 
-// Whoever has a reduce to start for an offer counts as ready, whatever was
-// launched and withdrawn before: jobs of others are not looked at.
+// Whoever has a map or a reduce to start for an offer is counted, and every job
+// with such a reduce, whatever was launched and withdrawn before: others are not
+// looked at.
 func TestReadyMissesNobody(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -24,9 +25,18 @@ func TestReadyMissesNobody(t *testing.T) {
 			p.reduces.follow(in.View)
 			for _, n := range in.View.Nodes() {
 				in.Offer.Node = n
-				for _, u := range in.View.Users() {
-					if task := p.reduces.bestReduce(in, u); task.job != nil && !p.reduces.ready(u) {
-						t.Fatalf("%s has a reduce of %s for %s, and is not ready", u.ID, task.job.ID, n.ID)
+				for _, j := range in.View.Jobs() {
+					u, predicted := j.Owner, predict(j)
+					if in.Admits(j.Map) && (p.users[u.ID] == nil || p.users[u.ID].waiting == 0) {
+						t.Fatalf("%s has a map of %s for %s, and does not count", u.ID, j.ID, n.ID)
+					}
+					due := in.Admits(j.Reduce) && p.reduces.due(in.View, j, &predicted)
+					if due && !p.reduces.ready(u) {
+						t.Fatalf("%s has a reduce of %s for %s, and is not ready", u.ID, j.ID, n.ID)
+					}
+					s := p.reduces.startable(in, j)
+					if (s != nil) != (due && !j.Blacklisted(n.Host)) || s != nil && s.class != p.classes.of(&predicted) {
+						t.Fatalf("%s has a reduce for %s: %v, kept %+v", j.ID, n.ID, due, s)
 					}
 				}
 			}
