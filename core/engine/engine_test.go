@@ -138,6 +138,22 @@ func TestPanicIsALostRound(t *testing.T) {
 	}
 }
 
+// A plan may be for an extra attempt of a task that runs, and for no more.
+func TestPlanForAnExtraAttempt(t *testing.T) {
+	t.Parallel()
+	c := cluster()
+	c.Apply(model.Observation{Source: model.SourceRM, At: 10_000, Fact: model.JobFact{
+		App: id, MapsTotal: 100, MapsCompleted: 100, ReducesTotal: 10, ReducesPending: 1, ReducesRunning: 8, ReducesCompleted: 2,
+	}})
+	for count, plans := range map[int]int{11: 1, 12: 0} {
+		p := planner{plans: []model.Plan{{App: id, Stage: model.StageReduce, Rank: 1, Racks: []model.RackTarget{{Rack: "/rack1", Count: count}}}}}
+		got, err := engine.New(engine.DefaultOptions("test"), p, c).Plan(10_000)
+		if err != nil || len(got) != plans {
+			t.Errorf("%d attempts planned: %d decisions, %v", count, len(got), err)
+		}
+	}
+}
+
 func TestStaleStateIsNotDecidedOn(t *testing.T) {
 	t.Parallel()
 	c := cluster()

@@ -117,7 +117,8 @@ func (e *Engine) checkPlan(p *model.Plan) model.Rule {
 		}
 		sum += t.Count
 	}
-	if s.Total > 0 && sum > s.Total {
+	most := max(s.Total, s.Pending+s.Running+s.Completed) // an extra attempt of a task that is late counts beside it
+	if s.Total > 0 && sum > most {
 		return model.RulePlan
 	}
 	if now := e.in.View.Now(); p.Hold && (p.Until <= now || p.Until.Sub(now) > e.opts.MaxHold) { // I9
