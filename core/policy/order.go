@@ -52,22 +52,6 @@ func (in *Input) Next(j *state.Job) *state.Stage {
 // Usable reports whether the offer is one of a node that takes new containers.
 func (o Offer) Usable() bool { return o.Node != nil && o.Node.State.Usable() }
 
-// PruneUsers forgets users who left, as Jobs.Prune does jobs.
-func PruneUsers[V any](kept map[model.UserID]V, v state.View) {
-	if len(kept) <= len(v.Users()) {
-		return
-	}
-	live := make(map[model.UserID]bool, len(v.Users()))
-	for _, u := range v.Users() {
-		live[u.ID] = true
-	}
-	for id := range kept { // order-free: each entry is judged on its own
-		if !live[id] {
-			delete(kept, id)
-		}
-	}
-}
-
 // Heartbeat counts what one heartbeat of a node was given. There are no
 // heartbeats in an offer: offers of one node that follow each other at one
 // time are one.

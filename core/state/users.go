@@ -20,7 +20,12 @@ type User struct {
 	filled uint64        // userIndex.changes when used was filled; 0 until somebody asks
 	tie    int           // place among those who are equal otherwise, while the orders are kept
 	index  *userIndex
+	number int
 }
+
+// Number returns a number from 0 that no other user of the cluster has at the
+// time, as Job.Number does. It is given again once the user has no live jobs.
+func (u *User) Number() int { return u.number }
 
 // Jobs returns the user's live jobs by arrival.
 func (u *User) Jobs() []*Job { return u.jobs }
@@ -103,6 +108,8 @@ const (
 // are kept while jobs only have more or less.
 type userIndex struct {
 	byID    map[model.UserID]*User
+	numbers []*User        // by number, nil for one that is free
+	free    []int          // of numbers
 	total   model.Resource // of all running nodes: what shares are parts of
 	orders  [userOrders]ranking[*User]
 	kept    [userOrders]bool // which orders are kept; one is from the first time it is asked for
@@ -155,6 +162,7 @@ func (x *userIndex) addJob(j *Job, weight float64) {
 			u.Weight = weight
 		}
 		x.byID[j.User] = u
+		x.take(u)
 	}
 	x.changes++
 	j.Owner = u
@@ -171,7 +179,25 @@ func (x *userIndex) removeJob(j *Job) {
 	u.jobs, u.light, u.heavy = removeJob(u.jobs, j), removeJob(u.light, j), removeJob(u.heavy, j)
 	if len(u.jobs) == 0 {
 		delete(x.byID, u.ID)
+		x.numbers[u.number] = nil
+		x.free = append(x.free, u.number)
 	}
+}
+
+// UserNumbered returns the user of a number, nil if nobody has it.
+func (r relations) UserNumbered(n int) *User { return at(r.jobs.users.numbers, n) }
+
+// take gives a user a number: the last that became free, if any did.
+func (x *userIndex) take(u *User) {
+	last := len(x.free) - 1
+	if last < 0 {
+		u.number = len(x.numbers)
+		x.numbers = append(x.numbers, u)
+		return
+	}
+	u.number = x.free[last]
+	x.free = x.free[:last]
+	x.numbers[u.number] = u
 }
 
 // sort makes the orders that are kept.

@@ -15,7 +15,7 @@ import (
 // go first once the network is uncongested.
 func (rs *reduceScheduler) crRTS(in *policy.Input) []model.Placement {
 	for _, u := range in.View.Users() {
-		s := rs.users[u.ID]
+		s := rs.users.Find(u)
 		if s == nil || s.ready == 0 {
 			continue
 		}

@@ -87,7 +87,7 @@ func (ms *mapScheduler) place(in *policy.Input, congested bool) []model.Placemen
 	var over mapTask // rule 2(b) of the first user who may, with over_threshold=all
 	qualified := false
 	for _, u := range in.View.Users() {
-		s := ms.users[u.ID]
+		s := ms.users.Find(u)
 		if s == nil || s.waiting == 0 {
 			continue
 		}
@@ -121,7 +121,7 @@ func (ms *mapScheduler) place(in *policy.Input, congested bool) []model.Placemen
 		}
 	}
 	if over.job != nil && !qualified {
-		return ms.launchLate(in, ms.user(over.job.Owner), over.job, model.ReasonOverThreshold)
+		return ms.launchLate(in, ms.users.Of(over.job.Owner), over.job, model.ReasonOverThreshold)
 	}
 	return nil
 }

@@ -73,7 +73,7 @@ type common struct {
 	classes classes
 	cluster overview
 	jobs    policy.Jobs[jobState]
-	users   map[model.UserID]*userState
+	users   policy.Users[userState]
 	racks   uint64       // as state.Capacity tells racks apart
 	mark    state.Mark   // up to where the users' counts follow the cluster
 	changed []*state.Job // room for what changed since
@@ -111,7 +111,7 @@ type userState struct {
 }
 
 // Remembered returns how many jobs and users the policy keeps state of.
-func (p *Policy) Remembered() int { return p.jobs.Len() + len(p.users) }
+func (p *Policy) Remembered() int { return p.jobs.Len() + p.users.Len() }
 
 // Place implements policy.Policy: Algorithm 1.
 //
@@ -197,13 +197,4 @@ func (c *common) congested(v state.View, rack *state.Rack) bool {
 	}
 	limit := c.params.CongestionThreshold
 	return c.params.Scope.Busy(v, rack, limit, func(r *state.Rack) bool { return r.Utilization >= limit })
-}
-
-func (c *common) user(u *state.User) *userState {
-	s := c.users[u.ID]
-	if s == nil {
-		s = &userState{}
-		c.users[u.ID] = s
-	}
-	return s
 }

@@ -227,7 +227,6 @@ func NewWith(p Params) (*Policy, error) {
 		params:  p,
 		classes: classes{light: mib(p.LightMiB), heavy: mib(p.HeavyMiB), small: mib(p.SmallInputMiB)},
 		jobs:    policy.JobsLeaving(func(s *jobState) { s.count(nil, nil) }),
-		users:   map[model.UserID]*userState{},
 	}
 	return &Policy{
 		common:  shared,

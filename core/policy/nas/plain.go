@@ -13,7 +13,7 @@ func (ms *mapScheduler) plain(in *policy.Input) []model.Placement {
 	for _, u := range in.View.Users() {
 		local, first := plainMaps(in, u)
 		if local != nil {
-			if s := ms.users[u.ID]; s != nil {
+			if s := ms.users.Find(u); s != nil {
 				s.maps.reset()
 			}
 			return in.Launch(local, local.Map, model.ReasonDelayNodeLocal)
@@ -21,7 +21,7 @@ func (ms *mapScheduler) plain(in *policy.Input) []model.Placement {
 		if first == nil {
 			continue
 		}
-		s := ms.user(u)
+		s := ms.users.Of(u)
 		if ms.skip.over(&s.maps, in.View.Now()) {
 			return ms.launchLate(in, s, first, model.ReasonDelayExpired)
 		}

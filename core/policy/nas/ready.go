@@ -1,7 +1,6 @@
 package nas
 
 import (
-	"heddle/core/policy"
 	"heddle/core/state"
 )
 
@@ -25,17 +24,17 @@ func (rs *reduceScheduler) follow(v state.View) {
 		var maps, reduces *userState
 		s := rs.jobs.Of(j)
 		if j.Map.Pending > 0 {
-			maps = rs.user(j.Owner)
+			maps = rs.users.Of(j.Owner)
 		}
 		if j.Reduce.Pending > 0 {
 			if predicted := predict(j); rs.due(v, j, &predicted) {
-				reduces, s.class = rs.user(j.Owner), rs.classes.of(&predicted)
+				reduces, s.class = rs.users.Of(j.Owner), rs.classes.of(&predicted)
 			}
 		}
 		s.count(maps, reduces)
 	}
 	rs.jobs.Prune(v)
-	policy.PruneUsers(rs.users, v)
+	rs.users.Prune(v)
 }
 
 // count has a job's maps and its reduces counted by a user each, or by nobody.
@@ -61,6 +60,6 @@ func (s *jobState) count(maps, reduces *userState) {
 // ready reports whether a user may have a reduce to start: its tasks may still
 // not fit, or the job refuse the host.
 func (rs *reduceScheduler) ready(u *state.User) bool {
-	s := rs.users[u.ID]
+	s := rs.users.Find(u)
 	return s != nil && s.ready > 0
 }

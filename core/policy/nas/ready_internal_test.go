@@ -27,7 +27,7 @@ func TestReadyMissesNobody(t *testing.T) {
 				in.Offer.Node = n
 				for _, j := range in.View.Jobs() {
 					u, predicted := j.Owner, predict(j)
-					if in.Admits(j.Map) && (p.users[u.ID] == nil || p.users[u.ID].waiting == 0) {
+					if in.Admits(j.Map) && (p.users.Find(u) == nil || p.users.Find(u).waiting == 0) {
 						t.Fatalf("%s has a map of %s for %s, and does not count", u.ID, j.ID, n.ID)
 					}
 					due := in.Admits(j.Reduce) && p.reduces.due(in.View, j, &predicted)

@@ -394,8 +394,8 @@ func TestUsersAreForgotten(t *testing.T) {
 	}
 	scene.Apps = apps[:1]
 	policytest.NewSession(p, scene).Offer("n03", "", 0)
-	if p.users["bob"] != nil || p.users["ann"] == nil {
-		t.Errorf("users %v are remembered, want ann", p.users)
+	if p.users.Len() != 1 || p.Remembered() != 2 {
+		t.Errorf("%d users, %d jobs and users are remembered, want ann and hers", p.users.Len(), p.Remembered())
 	}
 }
 

@@ -113,7 +113,7 @@ func (p *Policy) Place(in *policy.Input) []model.Placement {
 	}
 	saturated, now := p.params.Scope.Saturated(in.View, in.Offer.Node.Rack), in.View.Now()
 	for _, u := range p.params.Fairness.Users(in.View) {
-		kept := p.users.of(u.ID)
+		kept := p.users.Of(u)
 		if kept.waiting(now, p.relax) && !kept.prospects.may(in.Offer.Node.Rack.Index, saturated) {
 			continue
 		}

@@ -109,7 +109,7 @@ func NewWith(p Params) (*Policy, error) {
 	}
 	return &Policy{
 		params: p, window: seconds(p.WindowS), relax: seconds(p.RelaxS), holdMax: seconds(p.HoldMaxS),
-		jobs: policy.JobsLeaving(func(s *jobState) { s.prospect.withdraw() }), users: users{},
+		jobs: policy.JobsLeaving(func(s *jobState) { s.prospect.withdraw() }),
 	}, nil
 }
 

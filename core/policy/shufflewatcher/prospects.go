@@ -3,7 +3,6 @@ package shufflewatcher
 import (
 	"math/bits"
 
-	"heddle/core/policy"
 	"heddle/core/state"
 )
 
@@ -99,12 +98,12 @@ func follow(p *Policy, v state.View) {
 		}
 	}
 	p.jobs.Prune(v)
-	policy.PruneUsers(p.users, v)
+	p.users.Prune(v)
 }
 
 // weighUp counts a job among its user's prospects.
 func weighUp(p *Policy, v state.View, j *state.Job) {
-	k, u := &p.jobs.Of(j).prospect, &p.users.of(j.User).prospects
+	k, u := &p.jobs.Of(j).prospect, &p.users.Of(j.Owner).prospects
 	if k.of != u {
 		k.withdraw()
 		k.of = u

@@ -33,7 +33,7 @@ func promised(t *rapid.T, p *Policy, in *policy.Input) {
 		for _, u := range in.View.Users() {
 			for _, saturated := range []bool{false, true} {
 				h := p.search(in, u, saturated)
-				if h.job != nil && h.line.good(false) && !p.users.of(u.ID).prospects.may(n.Rack.Index, saturated) {
+				if h.job != nil && h.line.good(false) && !p.users.Of(u).prospects.may(n.Rack.Index, saturated) {
 					t.Fatalf("%s has line %d of %s for %s, saturated %t, and no prospects there", u.ID, h.line, h.job.ID, n.ID, saturated)
 				}
 			}

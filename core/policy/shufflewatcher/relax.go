@@ -9,18 +9,6 @@ type userState struct {
 	since     model.Time
 }
 
-// users are all those with live jobs, and no others for long.
-type users map[model.UserID]*userState
-
-func (u users) of(id model.UserID) *userState {
-	s := u[id]
-	if s == nil {
-		s = &userState{}
-		u[id] = s
-	}
-	return s
-}
-
 // accept decides whether a user takes what NASS found, or passes to wait for a
 // better offer. A good hit is always taken, any other once the user has been
 // passed over for the slack.

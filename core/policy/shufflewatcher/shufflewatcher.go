@@ -49,7 +49,7 @@ type Policy struct {
 	holdMax model.Duration
 
 	jobs    policy.Jobs[jobState]
-	users   users
+	users   policy.Users[userState]
 	samp    sampScratch
 	racks   uint64       // what choices were made for, as state.Capacity tells racks apart
 	mark    state.Mark   // up to where prospects follow the cluster
@@ -74,4 +74,4 @@ type jobState struct {
 }
 
 // Remembered returns how many jobs and users the policy keeps state of.
-func (p *Policy) Remembered() int { return p.jobs.Len() + len(p.users) }
+func (p *Policy) Remembered() int { return p.jobs.Len() + p.users.Len() }
