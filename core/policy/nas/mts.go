@@ -158,12 +158,12 @@ func (ms *mapScheduler) localOf(in *policy.Input, u *state.User, available model
 
 // consider replaces the best job of step 1 by one that is closer.
 func (ms *mapScheduler) consider(in *policy.Input, j *state.Job, available model.Bytes, gated bool, best *mapTask) {
-	if !ms.startable(in, j) {
+	if !ms.startable(in, j) || !ms.free(j, gated) {
 		return
 	}
 	predicted := predict(j)
 	t := mapTask{job: j, output: predicted.MapOutput(), predicted: predicted.Predicted}
-	if t.output <= available && (!gated || ms.classes.of(&predicted) == light) && t.closer(best) {
+	if t.output <= available && t.closer(best) {
 		*best = t
 	}
 }
@@ -175,11 +175,7 @@ func (ms *mapScheduler) startable(in *policy.Input, j *state.Job) bool {
 
 // free reports whether a job's maps may be launched while the gate is as it is.
 func (ms *mapScheduler) free(j *state.Job, gated bool) bool {
-	if !gated {
-		return true
-	}
-	predicted := predict(j)
-	return ms.classes.of(&predicted) == light
+	return !gated || ms.jobs.Of(j).class == light
 }
 
 // has reports whether a user has any map that may be launched on the offered
@@ -208,7 +204,7 @@ func (ms *mapScheduler) mapsOf(in *policy.Input, u *state.User, available model.
 			job: j, level: level, output: predicted.MapOutput(), cost: ms.mapCost(level, predicted.MapInput()),
 			category: ms.classes.mapCategory(&predicted), predicted: predicted.Predicted,
 		}
-		if gated && ms.classes.of(&predicted) != light {
+		if !ms.free(j, gated) {
 			held.add(t, available)
 			if level == model.NodeLocal && t.output <= available && t.closer(&held.local) {
 				held.local = t

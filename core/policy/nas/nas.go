@@ -100,7 +100,7 @@ type jobState struct {
 	rank      int        // of the last Plan
 	mapsOf    *userState // by whom it is counted while it has maps to start
 	reducesOf *userState // while it has reduces that may start
-	class     class      // as of then
+	class     class      // when it last changed
 }
 
 // userState holds a user's two skip counters: D_i^m and D_i^r.

@@ -7,7 +7,7 @@ import (
 // follow brings each user's counts of jobs with maps to start and of jobs with
 // reduces that may start up to date with the jobs that changed, and with all of
 // them when the racks did: an offer then looks at no job of a user who has none.
-// It forgets what left.
+// It keeps each job's class, and forgets what left.
 func (rs *reduceScheduler) follow(v state.View) {
 	if racks := v.Capacity().Racks; racks != rs.racks {
 		rs.racks, rs.mark = racks, state.Mark{}
@@ -26,10 +26,10 @@ func (rs *reduceScheduler) follow(v state.View) {
 		if j.Map.Pending > 0 {
 			maps = rs.users.Of(j.Owner)
 		}
-		if j.Reduce.Pending > 0 {
-			if predicted := predict(j); rs.due(v, j, &predicted) {
-				reduces, s.class = rs.users.Of(j.Owner), rs.classes.of(&predicted)
-			}
+		predicted := predict(j)
+		s.class = rs.classes.of(&predicted)
+		if j.Reduce.Pending > 0 && rs.due(v, j, &predicted) {
+			reduces = rs.users.Of(j.Owner)
 		}
 		s.count(maps, reduces)
 	}

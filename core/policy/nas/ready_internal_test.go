@@ -35,7 +35,7 @@ func TestReadyMissesNobody(t *testing.T) {
 						t.Fatalf("%s has a reduce of %s for %s, and is not ready", u.ID, j.ID, n.ID)
 					}
 					s := p.reduces.startable(in, j)
-					if (s != nil) != (due && !j.Blacklisted(n.Host)) || s != nil && s.class != p.classes.of(&predicted) {
+					if (s != nil) != (due && !j.Blacklisted(n.Host)) || p.jobs.Of(j).class != p.classes.of(&predicted) {
 						t.Fatalf("%s has a reduce for %s: %v, kept %+v", j.ID, n.ID, due, s)
 					}
 				}
