@@ -50,6 +50,7 @@ seeds the table shows the median, with the least and the most in brackets.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			q.command = commandLine(cmd)
+			collectOften()
 			return q.answer(cmd.Context(), &out, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}

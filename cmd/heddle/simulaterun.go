@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"os"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -25,6 +27,15 @@ type simulation struct {
 	policies []simPolicy
 	relay    *simRelay // nil without
 	seeds    []uint64
+}
+
+// collectOften has garbage collected when it is half of what lives, unless the
+// operator has chosen: of millions of tasks more than a gigabyte lives, and Go
+// would let as much again pile up.
+func collectOften() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(50)
+	}
 }
 
 // run runs every policy with every seed, as many at once as there are cores.
