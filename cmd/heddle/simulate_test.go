@@ -107,6 +107,19 @@ func TestSimulateSlots(t *testing.T) {
 	}
 }
 
+// A step of the network that is given is the length of all of them, be it longer than
+// any is without.
+func TestSimulateNetworkStep(t *testing.T) {
+	t.Parallel()
+	on := []string{"--workload", "synth:fb2010,jobs=60,scale=0.1,seed=3", "--cluster", "racks=4,nodes=3,containers=2,uplink=20Mbps,nic=1Gbps", "--policies", "fair"}
+	plain := simulated(t, on...)
+	for _, step := range []string{"1s", "10s"} {
+		if given := simulated(t, append(on, "--network-step", step)...); cmp.Diff(plain.Runs, given.Runs) == "" {
+			t.Errorf("--network-step %s changes nothing, where what is on its way takes long", step)
+		}
+	}
+}
+
 // The streams of a reduce are in the result where they are not Hadoop's, and those of
 // Hadoop are the default.
 func TestSimulateCopies(t *testing.T) {

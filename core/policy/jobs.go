@@ -9,63 +9,22 @@ import (
 
 // Jobs is what a policy keeps of the live jobs, found by a job's number: an offer
 // hashes no name. The zero value is empty.
-type Jobs[V any] struct {
-	rows []row[V] // by number
-	n    int
-	gone func(*V)
-}
-
-type row[V any] struct {
-	id model.AppID
-	v  *V // nil for none
-}
+type Jobs[V any] struct{ table[model.AppID, V] }
 
 // JobsLeaving is an empty table that shows each value to a function before it
 // is forgotten.
-func JobsLeaving[V any](gone func(*V)) Jobs[V] { return Jobs[V]{gone: gone} }
-
-// Len returns of how many jobs something is kept.
-func (t *Jobs[V]) Len() int { return t.n }
+func JobsLeaving[V any](gone func(*V)) Jobs[V] { return Jobs[V]{table[model.AppID, V]{gone: gone}} }
 
 // Find returns what is kept of a job, nil without.
-func (t *Jobs[V]) Find(j *state.Job) *V {
-	if n := j.Number(); n < len(t.rows) && t.rows[n].id == j.ID {
-		return t.rows[n].v
-	}
-	return nil
-}
+func (t *Jobs[V]) Find(j *state.Job) *V { return t.find(j.Number(), j.ID) }
 
 // Of returns what is kept of a job: the zero value if that was nothing so far.
-func (t *Jobs[V]) Of(j *state.Job) *V {
-	if v := t.Find(j); v != nil {
-		return v
-	}
-	n := j.Number()
-	for n >= len(t.rows) {
-		t.rows = append(t.rows, row[V]{})
-	}
-	t.clear(&t.rows[n]) // a job's that had the number before
-	t.rows[n] = row[V]{j.ID, new(V)}
-	t.n++
-	return t.rows[n].v
-}
+func (t *Jobs[V]) Of(j *state.Job) *V { return t.of(j.Number(), j.ID) }
 
 // Drop forgets a job.
 func (t *Jobs[V]) Drop(j *state.Job) {
 	if t.Find(j) != nil {
 		t.clear(&t.rows[j.Number()])
-	}
-}
-
-func (t *Jobs[V]) clear(r *row[V]) {
-	if r.v == nil {
-		return
-	}
-	v := r.v
-	*r = row[V]{}
-	t.n--
-	if t.gone != nil {
-		t.gone(v)
 	}
 }
 

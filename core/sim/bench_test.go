@@ -36,13 +36,20 @@ func facebook(tb testing.TB, jobs int) *workload.Workload {
 // 1 Gbit/s an uplink and 250 Mbit/s an interface.
 //
 //	HEDDLE_TRACES=… go test -run '^$' -bench FB2010 -benchtime 1x -cpu 1 ./core/sim
-func BenchmarkFB2010(b *testing.B) {
+func BenchmarkFB2010(b *testing.B) { benchFacebook(b, sim.Uniform(30, 20, 6, 125e6, 31.25e6)) }
+
+// BenchmarkFB2010Wide is the same with links four times as fast, which carry the
+// load.
+func BenchmarkFB2010Wide(b *testing.B) { benchFacebook(b, sim.Uniform(30, 20, 6, 500e6, 125e6)) }
+
+func benchFacebook(b *testing.B, c sim.Cluster) {
+	b.Helper()
 	for _, jobs := range []int{2_000, 6_000, 24_442} {
 		for _, e := range builtin.Registry() {
 			b.Run(fmt.Sprintf("policy=%s/jobs=%d", e.Name, jobs), func(b *testing.B) {
 				w := facebook(b, jobs)
 				for range b.N {
-					r := run(b, sim.DefaultParams(), sim.Uniform(30, 20, 6, 125e6, 31.25e6), w, e.Name)
+					r := run(b, sim.DefaultParams(), c, w, e.Name)
 					b.ReportMetric(float64(r.Events)/b.Elapsed().Seconds(), "events/s")
 					b.ReportMetric(float64(r.Placements)/b.Elapsed().Seconds(), "placements/s")
 					b.ReportMetric(r.JCT.Mean, "jct_s")

@@ -18,7 +18,7 @@ type jobIndex struct {
 	root        *Queue
 	running     runningIndex
 	local       *localIndex
-	numbers     jobNumbers
+	numbers     numbers[Job]
 	depends     *dependIndex
 	changes     *changeLog
 	history     *shuffle.History // nil while a job is only supposed
@@ -94,7 +94,7 @@ func (x *jobIndex) listed(place int, id model.AppID) *Job {
 
 func (x *jobIndex) add(app model.App, now model.Time) *Job {
 	j := &Job{App: app, Ratio: x.cfg.InitialRatio, Slowstart: DefaultSlowstart, Input: &Input{}}
-	x.numbers.take(j)
+	j.seat.number = x.numbers.take(j)
 	j.moved.joinedLate = now.Sub(app.Submitted) > staleJob
 	x.addStages(j)
 	x.learn(j)

@@ -194,7 +194,7 @@ func (r relations) MapsLocalTo(n *Node) iter.Seq[*Job] {
 			if e.taken || int(e.stage)%stageCount != stageIndex(model.StageMap) {
 				continue
 			}
-			if j := r.jobs.numbers.jobs[int(e.stage)/stageCount]; !j.State.Final() && !yield(j) {
+			if j := r.jobs.numbers.of[int(e.stage)/stageCount]; !j.State.Final() && !yield(j) {
 				return
 			}
 		}

@@ -18,28 +18,28 @@ type seat struct {
 // the job is forgotten.
 func (j *Job) Number() int { return j.seat.number }
 
-// jobNumbers gives jobs their numbers.
-type jobNumbers struct {
-	jobs []*Job // by number, nil for one that is free
+// numbers gives jobs or users their numbers.
+type numbers[T any] struct {
+	of   []*T // by number, nil for one that is free
 	free []int
 }
 
-// take gives a job its number: the last that became free, if any did.
-func (x *jobNumbers) take(j *Job) {
+// take returns the number of one more: the last that became free, if any did.
+func (x *numbers[T]) take(one *T) int {
 	last := len(x.free) - 1
 	if last < 0 {
-		j.seat.number = len(x.jobs)
-		x.jobs = append(x.jobs, j)
-		return
+		x.of = append(x.of, one)
+		return len(x.of) - 1
 	}
-	j.seat.number = x.free[last]
+	n := x.free[last]
 	x.free = x.free[:last]
-	x.jobs[j.seat.number] = j
+	x.of[n] = one
+	return n
 }
 
-func (x *jobNumbers) release(j *Job) {
-	x.jobs[j.seat.number] = nil
-	x.free = append(x.free, j.seat.number)
+func (x *numbers[T]) release(n int) {
+	x.of[n] = nil
+	x.free = append(x.free, n)
 }
 
 // forget drops the last that is known of a job.
@@ -52,6 +52,6 @@ func (x *jobIndex) forget(j *Job) {
 			s.clearDemand()
 		}
 	}
-	x.numbers.release(j)
+	x.numbers.release(j.seat.number)
 	j.seat = seat{gone: true}
 }

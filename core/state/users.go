@@ -108,8 +108,7 @@ const (
 // are kept while jobs only have more or less.
 type userIndex struct {
 	byID    map[model.UserID]*User
-	numbers []*User        // by number, nil for one that is free
-	free    []int          // of numbers
+	numbers numbers[User]
 	total   model.Resource // of all running nodes: what shares are parts of
 	orders  [userOrders]ranking[*User]
 	kept    [userOrders]bool // which orders are kept; one is from the first time it is asked for
@@ -162,7 +161,7 @@ func (x *userIndex) addJob(j *Job, weight float64) {
 			u.Weight = weight
 		}
 		x.byID[j.User] = u
-		x.take(u)
+		u.number = x.numbers.take(u)
 	}
 	x.changes++
 	j.Owner = u
@@ -179,26 +178,12 @@ func (x *userIndex) removeJob(j *Job) {
 	u.jobs, u.light, u.heavy = removeJob(u.jobs, j), removeJob(u.light, j), removeJob(u.heavy, j)
 	if len(u.jobs) == 0 {
 		delete(x.byID, u.ID)
-		x.numbers[u.number] = nil
-		x.free = append(x.free, u.number)
+		x.numbers.release(u.number)
 	}
 }
 
 // UserNumbered returns the user of a number, nil if nobody has it.
-func (r relations) UserNumbered(n int) *User { return at(r.jobs.users.numbers, n) }
-
-// take gives a user a number: the last that became free, if any did.
-func (x *userIndex) take(u *User) {
-	last := len(x.free) - 1
-	if last < 0 {
-		u.number = len(x.numbers)
-		x.numbers = append(x.numbers, u)
-		return
-	}
-	u.number = x.free[last]
-	x.free = x.free[:last]
-	x.numbers[u.number] = u
-}
+func (r relations) UserNumbered(n int) *User { return at(r.jobs.users.numbers.of, n) }
 
 // sort makes the orders that are kept.
 func (x *userIndex) sort() {
