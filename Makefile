@@ -15,17 +15,21 @@ build: ## the static binary bin/heddle
 demo: build ## the whole service on a recording of a real cluster; ONCE=1 prints one table and ends
 	@exec bin/heddle demo $(if $(ONCE),--once)
 
-.PHONY: test
-test: ## everything, with a summary: 15 to 25 minutes on two cores
-	@.ci/steps all
-
 .PHONY: check
-check: ## while developing: format, lint, unit tests, race detector where there are goroutines
-	@.ci/steps quick
+check: ## while developing: format, lint, unit tests with the race detector where there are goroutines; 3 minutes
+	@.ci/steps check
+
+.PHONY: test
+test: ## before a push, and what CI runs: check, and a tour of a real Hadoop; 15 minutes on two cores, 20 the first time
+	@.ci/steps test
+
+.PHONY: test-full
+test-full: ## every night and before a release: everything, an hour
+	@.ci/steps full
 
 .PHONY: lint
-lint: ## golangci-lint with the rules of .ci/golangci.yml, and a proof that they fire
-	@.ci/steps lint lint-fires
+lint: ## golangci-lint with the rules of .ci/golangci.yml, a proof that the import rules fire, no dead code
+	@.ci/steps lint
 
 .PHONY: fmt
 fmt: ## format the Go code
@@ -39,8 +43,12 @@ fuzz: ## every fuzz target for FUZZTIME=60s
 bench: ## benchmarks whose names match BENCH=.
 	@BENCH='$(BENCH)' .ci/steps bench
 
+.PHONY: tour
+tour: build ## a few minutes against a real Hadoop that it starts itself: every promise once
+	@.ci/steps tour
+
 .PHONY: integration
-integration: ## the suite against a real Hadoop that it starts itself
+integration: ## the whole suite against a real Hadoop: half an hour
 	@.ci/steps integration
 
 .PHONY: experiment
@@ -60,7 +68,7 @@ image: build ## build and try the container image
 	@.ci/steps image
 
 .PHONY: docs-check
-docs-check: ## whether generated pages are what the code says
+docs-check: ## whether generated pages are what the code says, and links lead somewhere
 	@.ci/steps docs
 
 .PHONY: tidy-check

@@ -2,9 +2,19 @@ package configs
 
 import (
 	"fmt"
-	"reflect"
-	"slices"
 	"strings"
+)
+
+// Bounds of a simulated cluster as a whole.
+const (
+	maxRacks = 10_000
+	maxNodes = 200_000
+)
+
+// Rates in bytes/s, as link rates are printed: decimal bits.
+const (
+	mbps Rate = 1e6 / 8
+	gbps Rate = 1e9 / 8
 )
 
 // Cluster is the cluster of a simulation, as a file or a line describes it.
@@ -23,7 +33,7 @@ type RackGroup struct {
 	MapSlots, ReduceSlots int // of each node, in place of containers
 	Uplink                Rate
 	NIC                   Rate
-	Background            Rate // what other traffic takes of the uplink
+	Background            Rate // share of the uplink that other traffic uses
 }
 
 // Racks returns the number of racks.
@@ -44,168 +54,199 @@ func (c *Cluster) Nodes() int {
 	return n
 }
 
+// clusterFile is the content of a file or a line. The keys of a group win over
+// those beside groups.
+type clusterFile struct {
+	groupKeys
+	Groups      []groupKeys `yaml:"groups"`
+	Block       Size        `yaml:"block" default:"128MiB" range:"1MiB..1TiB"`
+	Replication int         `yaml:"replication" default:"3" range:"1..512"` // dfs.replication.max
+}
+
+// groupKeys are the keys of one entry of groups.
+type groupKeys struct {
+	Racks            int     `yaml:"racks" range:"1..10000"`
+	Nodes            int     `yaml:"nodes" range:"1..10000"`
+	Containers       int     `yaml:"containers" range:"1..1000"`
+	MapSlots         int     `yaml:"map_slots" range:"1..1000"` // with ReduceSlots in place of Containers
+	ReduceSlots      int     `yaml:"reduce_slots" range:"1..1000"`
+	Uplink           Rate    `yaml:"uplink" range:"1Mbps..100Tbps"`
+	Oversubscription float64 `yaml:"oversubscription" range:"0.01..10000"` // in place of Uplink: a rack's interfaces over its uplink
+	NIC              Rate    `yaml:"nic" range:"1Mbps..100Tbps"`
+	Background       Rate    `yaml:"background"`
+}
+
 // ReadCluster reads a cluster from a YAML file. The error is Problems, each with
 // the key and its line.
 func ReadCluster(file string) (*Cluster, error) {
-	r := newClusterReader(Origin{Layer: LayerFile, File: file})
-	data, err := readLimited(file, maxFileBytes)
-	if err != nil {
-		r.report("", r.origin, fmt.Sprintf("read the cluster: %v", err))
-		return nil, r.problems
-	}
-	return r.yaml(data)
+	var f clusterFile
+	d := newDocument(&f, Origin{})
+	setDefaults(d.keys)
+	d.readFile(file, "cluster")
+	return f.cluster(d)
 }
 
 // ParseCluster reads a cluster of like racks from a line such as
 // "racks=30,nodes=20,containers=6,uplink=1Gbps,nic=250Mbps". The error is Problems.
 func ParseCluster(line string) (*Cluster, error) {
-	r := newClusterReader(Origin{Layer: LayerFlag, Name: "cluster"})
+	var f clusterFile
+	from := Origin{Layer: LayerFlag, Name: "cluster"}
+	d := newDocument(&f, from)
+	setDefaults(d.keys)
 	for pair := range strings.SplitSeq(line, ",") {
-		key, value, ok := strings.Cut(pair, "=")
-		key = strings.TrimSpace(key)
-		leaf, known := r.leaves[key]
-		_, twice := r.given[key]
+		name, value, ok := strings.Cut(pair, "=")
+		name = strings.TrimSpace(name)
+		k, known := d.find(name)
+		_, twice := d.origins[name]
 		switch {
 		case !ok:
-			r.report("", r.origin, fmt.Sprintf("%q: want key=value, as in racks=30,nodes=20", pair))
+			d.report("", from, fmt.Sprintf("%q: want key=value, as in racks=30,nodes=20", pair))
 		case !known:
-			r.report(key, r.origin, unknownKey(key, r.keys()))
-		case isRows(leaf.Type()):
-			r.report(key, r.origin, "can only be given in a file")
+			d.report(name, from, unknownKey(name, d.keys, func(path string) string { return path }))
+		case isRows(k.field.Type()):
+			d.report(name, from, "can only be given in a file")
 		case twice:
-			r.report(key, r.origin, "given twice")
+			d.report(name, from, "given twice")
 		default:
-			r.set(key, r.origin, func(v reflect.Value) error { return setText(v, value) })
+			d.giveText(name, from, value)
 		}
 	}
-	return r.finish()
+	return f.cluster(d)
 }
 
-// clusterFile is what a file or a line says. Keys of a group win over those beside it.
-type clusterFile struct {
-	Racks            int         `yaml:"racks"`
-	Nodes            int         `yaml:"nodes"`
-	Containers       int         `yaml:"containers"`
-	MapSlots         int         `yaml:"map_slots"` // with ReduceSlots in place of Containers
-	ReduceSlots      int         `yaml:"reduce_slots"`
-	Uplink           Rate        `yaml:"uplink"`
-	Oversubscription float64     `yaml:"oversubscription"` // in place of Uplink: a rack's interfaces over its uplink
-	NIC              Rate        `yaml:"nic"`
-	Background       Rate        `yaml:"background"`
-	Groups           []rackGroup `yaml:"groups"`
-	Block            Size        `yaml:"block"`
-	Replication      int         `yaml:"replication"`
-}
-
-// rackGroup is one entry of groups.
-type rackGroup struct {
-	Racks            int     `yaml:"racks"`
-	Nodes            int     `yaml:"nodes"`
-	Containers       int     `yaml:"containers"`
-	MapSlots         int     `yaml:"map_slots"`
-	ReduceSlots      int     `yaml:"reduce_slots"`
-	Uplink           Rate    `yaml:"uplink"`
-	Oversubscription float64 `yaml:"oversubscription"`
-	NIC              Rate    `yaml:"nic"`
-	Background       Rate    `yaml:"background"`
-}
-
-// clusterReader gathers keys and problems of one description.
-type clusterReader struct {
-	origin   Origin // of the whole
-	file     clusterFile
-	leaves   map[string]reflect.Value
-	given    map[string]Origin // of keys, and of groups
-	problems Problems
-}
-
-func newClusterReader(whole Origin) *clusterReader {
-	r := &clusterReader{
-		origin: whole, leaves: map[string]reflect.Value{}, given: map[string]Origin{},
-		file: clusterFile{Block: 128 * mib, Replication: 3},
-	}
-	for _, f := range appendFields(nil, "", reflect.ValueOf(&r.file).Elem()) {
-		r.leaves[f.path] = f.value
-	}
-	return r
-}
-
-func (r *clusterReader) keys() []string {
-	var keys []string
-	for key := range r.leaves {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	return keys
-}
-
-func (r *clusterReader) report(path string, from Origin, message string) {
-	r.problems = append(r.problems, &Problem{Path: path, Origin: from, Message: message})
-}
-
-func (r *clusterReader) set(path string, from Origin, set func(reflect.Value) error) {
-	r.given[path] = from
-	if err := set(r.leaves[path]); err != nil {
-		r.report(path, from, err.Error())
-	}
-}
-
-func (r *clusterReader) yaml(data []byte) (*Cluster, error) {
-	at := func(line int) Origin { return Origin{Layer: LayerFile, File: r.origin.File, Line: line} }
-	node, err := parseYAML(data)
-	if err != nil {
-		line, message := yamlError(err)
-		r.report("", at(line), message)
-		return nil, r.problems
-	}
-	if node != nil {
-		walkYAML(node, reflect.TypeFor[clusterFile](), "", sink{
-			section: func(path string, line int) { r.given[path] = at(line) },
-			value:   func(path string, line int, set func(reflect.Value) error) { r.set(path, at(line), set) },
-			problem: func(path string, line int, message string) { r.report(path, at(line), message) },
+// cluster makes a cluster of what a document has read into f.
+func (f *clusterFile) cluster(d *document) (*Cluster, error) {
+	var c Cluster
+	if len(d.problems) == 0 {
+		c = Cluster{Block: f.Block, Replication: f.Replication}
+		d.check(func(v *validator) {
+			if len(f.Groups) == 0 {
+				c.Groups = []RackGroup{f.group(d, v, "", groupKeys{})}
+			}
+			for i, own := range f.Groups {
+				c.Groups = append(c.Groups, f.group(d, v, rowPath("groups", i), own))
+			}
+			if _, given := d.origins["racks"]; given && len(f.Groups) > 0 {
+				v.addPath("racks", "given beside groups: give it in each group")
+			}
+			c.rules(v)
 		})
 	}
-	return r.finish()
+	if err := d.err(); err != nil {
+		return nil, err
+	}
+	return &c, nil
 }
 
-// finish works the racks out and checks them, once every value could be read.
-func (r *clusterReader) finish() (*Cluster, error) {
-	if len(r.problems) > 0 {
-		return nil, r.problems
+// rules checks what concerns no single group.
+func (c *Cluster) rules(v *validator) {
+	if len(v.problems) > 0 {
+		return // the numbers of groups may be anything
 	}
-	c := &Cluster{Block: r.file.Block, Replication: r.file.Replication}
-	groups := r.file.Groups
-	v := &validator{}
-	if len(groups) == 0 {
-		c.Groups = []RackGroup{r.whole("", rackGroup{}).checked(v)}
+	if n := c.Racks(); n > maxRacks {
+		v.addPath("groups", fmt.Sprintf("%d racks: must be at most %d", n, maxRacks))
 	}
-	for i, g := range groups {
-		c.Groups = append(c.Groups, r.whole(fmt.Sprintf("groups[%d].", i), g).checked(v))
-	}
-	if _, both := r.given["racks"]; both && len(groups) > 0 {
-		v.add("racks", "given beside groups: each group says how many racks it has")
-	}
-	c.validate(v)
-	said := map[string]bool{} // of a key beside groups, each group complains
-	for _, p := range v.problems {
-		if p.Origin = r.blame(p.Path); !said[p.Error()] {
-			said[p.Error()] = true
-			r.problems = append(r.problems, p)
+	for i := range c.Groups {
+		if (c.Groups[i].MapSlots > 0) != (c.Groups[0].MapSlots > 0) {
+			v.addPath(rowPath("groups", i), "has slots where the first group has containers, or containers where that has slots: give all groups the same")
 		}
 	}
-	if len(r.problems) > 0 {
-		return nil, r.problems
+	if n := c.Nodes(); n > maxNodes {
+		v.addPath("nodes", fmt.Sprintf("%d nodes in all racks: must be at most %d", n, maxNodes))
 	}
-	return c, nil
 }
 
-// blame returns where a key, or the group it is missing in, was given.
-func (r *clusterReader) blame(path string) Origin {
-	for path != "" {
-		if from, ok := r.given[path]; ok {
-			return from
+// group returns one group with all its values: its own and, where it has none,
+// those beside groups. The group at path "" has only these.
+func (f *clusterFile) group(d *document, v *validator, path string, own groupKeys) RackGroup {
+	g := groupReader{v: v, path: path, keys: own, givenAt: map[string]string{}}
+	shared := keysOf(&f.groupKeys)
+	for i, k := range keysOf(&g.keys) {
+		at := join(path, k.path)
+		_, isOwn := d.places[at]
+		_, isShared := d.origins[k.path]
+		switch {
+		case path != "" && isOwn:
+			g.givenAt[k.path] = at
+		case isShared && (path == "" || k.path != "racks" && !isReplaced(d, path, k.path)):
+			k.field.Set(shared[i].field)
+			g.givenAt[k.path] = k.path
 		}
-		path = parent(path)
 	}
-	return r.origin
+	if path != "" && g.givenAt["racks"] == "" {
+		g.keys.Racks, g.givenAt["racks"] = 1, join(path, "racks")
+	}
+	return g.group()
+}
+
+// isReplaced reports whether a group itself has a key that replaces the named one.
+func isReplaced(d *document, group, name string) bool {
+	others := map[string][]string{
+		"uplink": {"oversubscription"}, "oversubscription": {"uplink"},
+		"containers": {"map_slots", "reduce_slots"}, "map_slots": {"containers"}, "reduce_slots": {"containers"},
+	}
+	for _, other := range others[name] {
+		if _, given := d.places[join(group, other)]; given {
+			return true
+		}
+	}
+	return false
+}
+
+// groupReader checks one group.
+type groupReader struct {
+	v       *validator
+	path    string // "" or that of an entry of groups
+	keys    groupKeys
+	givenAt map[string]string // by key: the path it was given at
+}
+
+// group checks the keys against each other and computes the uplink's rate.
+func (g *groupReader) group() RackGroup {
+	g.needs("racks", "want a whole number above 0")
+	g.needs("nodes", "want a whole number above 0")
+	g.needPlaces()
+	g.needs("nic", "want the rate of a node's interface, such as 250Mbps")
+	k := &g.keys
+	uplink := k.Uplink
+	ratio := g.givenAt["oversubscription"]
+	switch {
+	case ratio != "" && g.givenAt["uplink"] != "":
+		g.v.addPath(ratio, "given beside uplink: give one of the two")
+	case ratio != "":
+		uplink = Rate(float64(k.Nodes) * float64(k.NIC) / k.Oversubscription)
+	default:
+		g.needs("uplink", "want the rate of a rack's uplink, such as 1Gbps, or oversubscription, such as 5")
+	}
+	if k.Background > 0 && uplink > 0 && k.Background >= uplink {
+		g.v.addPath(g.givenAt["background"], fmt.Sprintf("%s: must be less than the uplink carries, which is %s", k.Background, uplink))
+	}
+	return RackGroup{
+		Racks: k.Racks, Nodes: k.Nodes, Containers: k.Containers, MapSlots: k.MapSlots, ReduceSlots: k.ReduceSlots,
+		Uplink: uplink, NIC: k.NIC, Background: k.Background,
+	}
+}
+
+// needPlaces checks that a group has containers or slots, and not both.
+func (g *groupReader) needPlaces() {
+	slots := g.givenAt["map_slots"]
+	if slots == "" {
+		slots = g.givenAt["reduce_slots"]
+	}
+	switch {
+	case slots != "" && g.givenAt["containers"] != "":
+		g.v.addPath(slots, "given beside containers: give containers, or map_slots and reduce_slots")
+	case slots != "":
+		g.needs("map_slots", "want a whole number above 0")
+		g.needs("reduce_slots", "want a whole number above 0")
+	default:
+		g.needs("containers", "want a whole number above 0, or map_slots and reduce_slots")
+	}
+}
+
+// needs adds a problem where a group has no such key.
+func (g *groupReader) needs(name, want string) {
+	if g.givenAt[name] == "" {
+		g.v.addPath(join(g.path, name), "not given; "+want)
+	}
 }

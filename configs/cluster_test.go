@@ -142,7 +142,7 @@ func TestClusterFileProblems(t *testing.T) {
 		{good + "groups:\n- racks: 9000\n- racks: 9000\n", []string{"heddle.yml:5: groups: 18000 racks: must be at most 10000", "heddle.yml:1: nodes: 360000 nodes in all racks: must be at most 200000"}},
 		{good + "racks: 2\nmap_slots: 5\n", []string{"heddle.yml:6: map_slots: given beside containers: give containers, or map_slots and reduce_slots"}},
 		{good + "groups:\n- racks: 1\n- {map_slots: 5, reduce_slots: 0}\n", []string{"heddle.yml:7: groups[1].reduce_slots: 0: must be from 1 to 1000"}},
-		{good + "groups:\n- racks: 1\n- {map_slots: 5, reduce_slots: 2}\n", []string{"heddle.yml:7: groups[1]: its nodes and those of the first group have not the same of containers and slots"}},
+		{good + "groups:\n- racks: 1\n- {map_slots: 5, reduce_slots: 2}\n", []string{"heddle.yml:7: groups[1]: has slots where the first group has containers"}},
 		{"racks: [\n", []string{"heddle.yml:1: "}},
 		{"- racks: 1\n", []string{"heddle.yml:1: want keys and values here, found a list"}},
 	} {

@@ -1,12 +1,21 @@
-// Package configs holds heddle's configuration: the structs, their defaults,
-// the strict load of one YAML file, what Hadoop's own XML files and the
-// environment add to it, and its validation.
+// Package configs holds heddle's configuration: the structs with their defaults
+// and limits, the strict load of one YAML file with what flags, the environment
+// and Hadoop's own XML files add to it, and the checks across keys.
 //
-// Load reports every problem it finds at once, each with the key's path and
-// the place the value came from. The order of precedence is flag, environment,
-// file, Hadoop XML, default; Loaded.Provenance tells which one won. The doc
-// comments of the Config structs are the users' reference: docs/config.md is
-// generated from them.
+// Load reports every problem at once, each with the key's path and the place
+// the value came from. The order of precedence is flag, environment, file,
+// Hadoop XML, default; Loaded.Entries lists the layer of each value.
+//
+// The fields' comments and tags are the reference: docs/config.md is generated
+// from them. The tags are
+//
+//	yaml      the key's name within its section
+//	default   the value without any layer; the zero value where it is missing
+//	range     "LOW..HIGH", both included; of a map, the range of its values
+//	oneof     the values a text may have, separated by commas; an empty one first lets it be empty
+//	format    what a text, or every item of a list, looks like (see formats); "unique" forbids items given twice
+//	reload    "true": a running service applies the key on SIGHUP
+//	advanced  "true": the key's path begins with "advanced."
 package configs
 
 // Mode is what the service does with what it sees.
@@ -21,53 +30,52 @@ const (
 
 // Config is the whole configuration of the service.
 type Config struct {
-	// What the service does: `observe` reads the cluster, exports metrics and
-	// records; `advise` also answers preferences over REST and compares what the
-	// policy would have done with what happened; `enforce` also rewrites what the
-	// applications ask for that reach the ResourceManager through the relay.
-	// Reloaded on SIGHUP from advise to enforce and back while `relay.listen` is given.
-	Mode Mode `yaml:"mode"`
-	// Where Hadoop's own settings are read from.
+	// `observe` reads the cluster, exports metrics and records. `advise` also answers
+	// questions for preferences over REST, and compares the policy's plans with what the
+	// cluster did. `enforce` also rewrites the allocate calls of applications that reach
+	// the ResourceManager through the relay. A SIGHUP changes advise to enforce and back
+	// if `relay.listen` is given.
+	Mode Mode `yaml:"mode" default:"observe" oneof:"observe,advise,enforce"`
+	// The place of Hadoop's own settings.
 	Hadoop HadoopConfig `yaml:"hadoop"`
-	// How the ResourceManager's REST API is read.
+	// How heddle reads the ResourceManager's REST API.
 	ResourceManager ResourceManagerConfig `yaml:"resource_manager"`
-	// How MapReduce ApplicationMasters and the JobHistory server are read.
+	// How heddle reads MapReduce ApplicationMasters and the JobHistory server.
 	MapReduce MapReduceConfig `yaml:"mapreduce"`
-	// How the graphs of stages of Tez applications are read.
+	// How heddle reads the stage graphs of Tez applications.
 	Tez TezConfig `yaml:"tez"`
-	// How the NameNode is read for block locations.
+	// How heddle reads block locations from the NameNode.
 	HDFS HDFSConfig `yaml:"hdfs"`
-	// The capacity of the rack uplinks and where their load is read from.
+	// The capacity of the rack uplinks and the source of their load.
 	Uplinks UplinksConfig `yaml:"uplinks"`
-	// An optional table of racks to hold against, or use instead of, the racks Hadoop reports.
+	// An optional table of racks, to compare with those that Hadoop reports or to replace them.
 	Topology TopologyConfig `yaml:"topology"`
-	// How heddle authenticates to Hadoop. Secrets are given by file path only.
+	// How heddle authenticates to Hadoop. A secret is given by the path of its file.
 	Security SecurityConfig `yaml:"security"`
 	// The relay between ApplicationMasters and the ResourceManager's scheduler port.
-	// `heddle client-config` prints what sends applications through it.
+	// `heddle client-config` prints the settings that send applications through it.
 	Relay RelayConfig `yaml:"relay"`
 	// When a rack's uplink counts as saturated (NetSat, ShuffleWatcher 3.1).
-	// Reloaded on SIGHUP.
-	Network NetworkConfig `yaml:"network"`
-	// The scheduling policy and its parameters. Reloaded on SIGHUP.
-	Policy PolicyConfig `yaml:"policy"`
-	// The limits of the cluster state kept in memory.
+	Network NetworkConfig `yaml:"network" reload:"true"`
+	// The scheduling policy and its parameters.
+	Policy PolicyConfig `yaml:"policy" reload:"true"`
+	// The cluster state in memory.
 	State StateConfig `yaml:"state"`
-	// The HTTP server for REST and metrics. TLS, basic authentication and client
-	// certificates are set in the usual web-config file, named by `--web.config.file`.
+	// The HTTP server for REST and metrics. The file that `--web.config.file` names sets
+	// TLS, basic authentication and client certificates, as for Prometheus' exporters.
 	Web WebConfig `yaml:"web"`
 	// Logging.
-	Log LogConfig `yaml:"log"`
-	// The recording of what was observed and decided.
+	Log LogConfig `yaml:"log" reload:"true"`
+	// The recording of observations and decisions.
 	Record RecordConfig `yaml:"record"`
 }
 
-// HadoopConfig says where Hadoop's own settings are read from.
+// HadoopConfig is the place of Hadoop's own settings.
 type HadoopConfig struct {
-	// The directory with core-site.xml, hdfs-site.xml, yarn-site.xml and
-	// mapred-site.xml; a file that is missing is skipped. Without it the first of
-	// $HADOOP_CONF_DIR, $YARN_CONF_DIR, $HADOOP_HOME/etc/hadoop and
-	// $HADOOP_HOME/conf is used, or none.
+	// The directory of core-site.xml, hdfs-site.xml, yarn-site.xml and
+	// mapred-site.xml. heddle skips a file that is missing. Without the key heddle uses the
+	// first of $HADOOP_CONF_DIR, $YARN_CONF_DIR, $HADOOP_HOME/etc/hadoop and
+	// $HADOOP_HOME/conf that exists, or none.
 	ConfDir string `yaml:"conf_dir"`
 }
 
@@ -82,13 +90,13 @@ const (
 
 // TopologyConfig names a table of racks.
 type TopologyConfig struct {
-	// A file of two columns, host name or IP address and then rack, as Hadoop's
-	// TableMapping reads it. From Hadoop: net.topology.table.file.name, where
-	// TableMapping is configured and the file exists here.
+	// A file of two columns: a host name or IP address, and its rack, as Hadoop's
+	// TableMapping reads it. From Hadoop: net.topology.table.file.name, if
+	// TableMapping is configured and the file exists on this machine.
 	Table string `yaml:"table"`
-	// `verify` reports hosts whose rack in the table differs from Hadoop's;
-	// `override` uses the table's rack for them, which the relay does not admit.
-	Use TopologyUse `yaml:"use"`
+	// `verify` reports hosts whose rack in the table differs from Hadoop's.
+	// `override` uses the table's rack for them; it cannot be combined with the relay.
+	Use TopologyUse `yaml:"use" default:"verify" oneof:"verify,override"`
 }
 
 // Authentication is how heddle authenticates to Hadoop.
@@ -103,76 +111,75 @@ const (
 // SecurityConfig is the one place for credentials of every client. It holds
 // paths of secrets, never a secret.
 type SecurityConfig struct {
-	// `simple` sends a user name, `kerberos` authenticates with a keytab or a
+	// `simple` sends a user name. `kerberos` authenticates with a keytab or a
 	// ticket cache. From Hadoop: hadoop.security.authentication.
-	Authentication Authentication `yaml:"authentication"`
-	// The client's principal, such as `heddle/_HOST@EXAMPLE.COM`; needed with a keytab.
+	Authentication Authentication `yaml:"authentication" default:"simple" oneof:"simple,kerberos"`
+	// heddle's principal, such as `heddle/_HOST@EXAMPLE.COM`. A keytab requires it.
 	// `_HOST` stands for this machine's name.
 	Principal string `yaml:"principal"`
-	// The keytab's file. Either a keytab or a ticket cache is given.
+	// The keytab's file. Give either a keytab or a ticket cache.
 	Keytab string `yaml:"keytab"`
-	// The ticket cache's file, which something else renews (kinit, k5start).
+	// The ticket cache's file. Another program renews it (kinit, k5start).
 	CCache string `yaml:"ccache"`
 	// Kerberos' own configuration file.
-	Krb5Conf string `yaml:"krb5_conf"`
+	Krb5Conf string `yaml:"krb5_conf" default:"/etc/krb5.conf"`
 	// The principal of Hadoop's HTTP services; `_HOST` stands for the server's name.
-	ServicePrincipal string `yaml:"service_principal"`
+	ServicePrincipal string `yaml:"service_principal" default:"HTTP/_HOST" format:"principal"`
 }
 
 // NetworkConfig holds the thresholds of NetSat.
 type NetworkConfig struct {
-	// The utilisation of a rack's uplink, 0 to 1, at which it becomes saturated.
-	Saturation float64 `yaml:"saturation"`
-	// How often the utilisation is sampled.
-	Period Duration `yaml:"period"`
-	// The time constant of the samples' moving average; `0s` takes them as they are.
-	EWMA Duration `yaml:"ewma"`
-	// How far below `saturation` the utilisation must fall for the rack to be
-	// free again; 0 for none.
-	Hysteresis float64 `yaml:"hysteresis"`
+	// The utilisation of a rack's uplink at which it becomes saturated: above 0, at most 1.
+	Saturation float64 `yaml:"saturation" default:"0.8"`
+	// How often heddle samples the uplinks' utilisation.
+	Period Duration `yaml:"period" default:"1s" range:"100ms..1m" advanced:"true"`
+	// The time constant of the moving average over the samples. `0s` averages nothing.
+	EWMA Duration `yaml:"ewma" default:"5s" range:"0s..10m" advanced:"true"`
+	// How far below `saturation` the utilisation must fall before the rack is no longer
+	// saturated.
+	Hysteresis float64 `yaml:"hysteresis" default:"0.05"`
 }
 
 // PolicyConfig chooses the scheduling policy.
 type PolicyConfig struct {
-	// The policy's name; `heddle policies` lists them.
-	Name string `yaml:"name"`
-	// The policy's own parameters, checked by the policy; those not given have the
-	// policy's defaults.
+	// The policy's name. `heddle policies` lists them.
+	Name string `yaml:"name" default:"shufflewatcher"`
+	// The policy's own parameters. The policy checks them, and has a default for each.
 	Params Params `yaml:"params"`
 }
 
-// StateConfig holds the limits of the state kept in memory.
+// StateConfig holds the limits of the cluster state in memory.
 type StateConfig struct {
-	// A decision on cluster state older than this is not made.
-	MaxAge Duration `yaml:"max_age"`
-	// The least time between two snapshots for the readers (REST, metrics).
-	PublishInterval Duration `yaml:"publish_interval"`
-	// How many observations may wait for the state; beyond it the sources wait, and
-	// the wait is counted.
-	QueueLength int `yaml:"queue_length"`
-	// How many finished jobs are remembered, for questions about them.
-	FinishedJobsKept int `yaml:"finished_jobs_kept"`
-	// The file that keeps what recurring jobs read and shuffled, by user and name with
-	// dates and numbers folded, so that a job's shuffle can be predicted before its
-	// first map is done: at most 10,000 jobs, the last 4 runs of each. Without the key:
-	// `history.json` in systemd's $STATE_DIRECTORY or `heddle/history.json` in
-	// $XDG_STATE_HOME, else none. Empty keeps none: what was measured is forgotten on a
-	// restart. A file that cannot be read is moved aside, with a warning.
-	HistoryFile string `yaml:"history_file"`
+	// The policy makes no decision on cluster state that is older.
+	MaxAge Duration `yaml:"max_age" default:"30s" range:"1s..1h"`
+	// The shortest time between two snapshots for REST and metrics.
+	PublishInterval Duration `yaml:"publish_interval" default:"1s" range:"10ms..1m" advanced:"true"`
+	// How many observations may wait to be applied to the state. When the queue is full the
+	// sources wait, and `heddle_queue_full_total` counts.
+	QueueLength int `yaml:"queue_length" default:"1024" range:"1..1000000" advanced:"true"`
+	// How many finished jobs stay in the state, for questions about them.
+	FinishedJobsKept int `yaml:"finished_jobs_kept" default:"1000" range:"0..1000000" advanced:"true"`
+	// The file with the input and shuffle sizes of recurring jobs. With it heddle predicts
+	// a job's shuffle before its first map is done. Jobs recur if user and name are equal;
+	// dates and numbers in the name do not count. The file holds the last 4 runs of 10,000
+	// jobs at most. Without the key it is `history.json` in systemd's $STATE_DIRECTORY, else
+	// `heddle/history.json` in $XDG_STATE_HOME, else there is none. An empty value switches it
+	// off. heddle renames a file that it cannot read and logs a warning.
+	HistoryFile string `yaml:"history_file" format:"path"`
 }
 
 // WebConfig is the HTTP server of REST and metrics.
 type WebConfig struct {
-	// The host and port to listen on. Anything but the loopback wants TLS and
-	// authentication (`--web.config.file`). The port lies outside 9100 to 9999, the
-	// range Prometheus allots to exporters, where none is free any more.
-	ListenAddress string `yaml:"listen_address"`
-	// The largest request body that is read.
-	MaxBody Size `yaml:"max_body"`
-	// The longest a request may take, from its first byte to the answer's last.
-	Timeout Duration `yaml:"timeout"`
-	// How many requests are served at once; the next ones are answered 503.
-	Concurrency int `yaml:"concurrency"`
+	// The host and port to listen on. Set TLS and authentication (`--web.config.file`) if
+	// other machines can reach the address. The default port lies outside 9100 to 9999, the
+	// range that Prometheus has allotted to exporters.
+	ListenAddress string `yaml:"listen_address" default:"127.0.0.1:7909" format:"listen"`
+	// The largest body of a REST request. The answer to a larger one is 413.
+	MaxBody Size `yaml:"max_body" default:"1MiB" range:"1KiB..1GiB" advanced:"true"`
+	// The longest a REST request may take, from its first byte to the answer's last.
+	Timeout Duration `yaml:"timeout" default:"10s" range:"100ms..10m" advanced:"true"`
+	// How many REST requests heddle serves at once. The answer to further ones is 503.
+	Concurrency int `yaml:"concurrency" default:"64" range:"1..65536" advanced:"true"`
 }
 
 // LogLevel is the least severity that is logged.
@@ -198,20 +205,19 @@ const (
 
 // LogConfig is the log, which goes to standard error.
 type LogConfig struct {
-	// The least severity that is logged: `trace`, `debug`, `info`, `warn` or
-	// `error`. Reloaded on SIGHUP.
-	Level LogLevel `yaml:"level"`
-	// The form of a line: `text` or `json`. Reloaded on SIGHUP.
-	Format LogFormat `yaml:"format"`
+	// The lowest severity that heddle logs.
+	Level LogLevel `yaml:"level" default:"info" oneof:"trace,debug,info,warn,error"`
+	// The format of a line.
+	Format LogFormat `yaml:"format" default:"text" oneof:"text,json"`
 }
 
 // RecordConfig is the recording of what was observed and decided.
 type RecordConfig struct {
-	// The file to write (JSON lines, zstd); empty records nothing. An existing file
-	// is never overwritten.
+	// The file to write: JSON lines, compressed with zstd. Without it heddle records nothing.
+	// heddle never overwrites a file.
 	File string `yaml:"file"`
-	// The size at which a new file is begun.
-	MaxSize Size `yaml:"max_size"`
-	// How often what was recorded is flushed to the file: what a sudden death loses at most.
-	FlushInterval Duration `yaml:"flush_interval"`
+	// The size at which heddle begins a new file.
+	MaxSize Size `yaml:"max_size" default:"1GiB" range:"1MiB..1TiB"`
+	// How often heddle writes buffered records to the file. A crash loses no more than that.
+	FlushInterval Duration `yaml:"flush_interval" default:"1s" range:"10ms..1m" advanced:"true"`
 }

@@ -3,272 +3,151 @@ package configs
 import (
 	"errors"
 	"fmt"
-	"net"
-	"net/url"
 	"os"
-	"slices"
-	"strconv"
+	"reflect"
 	"strings"
+
+	"heddle/configs/hadoopconf"
 )
 
-// Ports Hadoop's services have when an address names none (yarn-default.xml,
-// hdfs-default.xml, mapred-default.xml of 3.x).
-const (
-	portRM, portRMHTTPS             = 8088, 8090
-	portScheduler, portRMTracker    = 8030, 8031
-	portRMClient, portRMAdmin       = 8032, 8033
-	portNN, portNNHTTPS, portNNRPC  = 9870, 9871, 8020
-	portJHS, portJHSHTTPS           = 19888, 19890
-	portDN, portDNHTTPS             = 9864, 9865
-	portTimeline, portTimelineHTTPS = 8188, 8190
-	httpsOnly                       = "HTTPS_ONLY"
-	tableMapping                    = "TableMapping"
-	policyYARN, policyDFS, policyMR = "yarn.http.policy", "dfs.http.policy", "mapreduce.jobhistory.http.policy"
-)
-
-// finding is a value read out of Hadoop's configuration: its text for setText
-// and the property it is owed to.
-type finding struct {
-	text string
-	at   Property
+// discovery finds one key in Hadoop's files.
+type discovery struct {
+	path string
+	used func(c *Config) bool // nil for always; heddle does not look for a key that is not used
+	find func(h *hadoopconf.Config, c *Config) (hadoopconf.Setting, bool, error)
 }
 
-// discover returns what Hadoop's files say about one key of the configuration;
-// false when they say nothing or the key belongs to something that is switched
-// off. The error is a *Problem.
-func (h *Hadoop) discover(path string, c *Config) (finding, bool, error) {
-	if strings.HasPrefix(path, "hdfs.") && !c.HDFS.Enabled ||
-		strings.HasPrefix(path, "mapreduce.") && !c.MapReduce.Enabled ||
-		strings.HasPrefix(path, "uplinks.shuffle_jmx.") && c.Uplinks.Source != UplinkShuffleJMX ||
-		strings.HasPrefix(path, "relay.") && !c.RelayRuns() {
-		return finding{}, false, nil
+// discoveries lists the keys that Hadoop's files can give.
+func discoveries() []discovery {
+	type (
+		setting = hadoopconf.Setting
+		hadoop  = hadoopconf.Config
+	)
+	plain := func(find func(*hadoop) (setting, bool, error)) func(*hadoop, *Config) (setting, bool, error) {
+		return func(h *hadoop, _ *Config) (setting, bool, error) { return find(h) }
 	}
-	switch path {
-	case "resource_manager.urls":
-		return resourceManagers{h}.urls()
-	case "relay.listeners":
-		return resourceManagers{h}.relayListeners(c.Relay.Listen)
-	case "mapreduce.history_server":
-		return h.webService(policyMR, webKeys{
-			"mapreduce.jobhistory.webapp.address", portJHS,
-			"mapreduce.jobhistory.webapp.https.address", portJHSHTTPS,
-		}, "mapreduce.jobhistory.address")
-	case "tez.timeline_server":
-		return h.timelineServer()
-	case "hdfs.name_nodes":
-		n := nameNodes{h, c.HDFS.Nameservice}
-		return n.each(n.web)
-	case "hdfs.rpc_addresses":
-		n := nameNodes{h, c.HDFS.Nameservice}
-		return n.each(n.rpc)
-	case "hdfs.service_principal":
-		return h.plain("dfs.namenode.kerberos.principal")
-	case "security.authentication":
-		f, ok, err := h.plain("hadoop.security.authentication")
-		f.text = strings.ToLower(f.text) // Hadoop reads it in any case
-		return f, ok, err
-	case "topology.table":
-		return h.topologyTable()
-	case "uplinks.shuffle_jmx.datanode_http_port":
-		return h.dataNodePort()
-	case "uplinks.shuffle_jmx.datanode_https":
-		return h.isHTTPS(policyDFS)
-	case "uplinks.shuffle_jmx.node_manager_https":
-		return h.isHTTPS(policyYARN)
+	hdfs := func(c *Config) bool { return c.HDFS.Enabled }
+	shuffleJMX := func(c *Config) bool { return c.Uplinks.Source == UplinkShuffleJMX }
+	return []discovery{
+		{"security.authentication", nil, func(h *hadoop, _ *Config) (setting, bool, error) {
+			s, ok, err := h.Setting("hadoop.security.authentication")
+			s.Value = strings.ToLower(s.Value) // Hadoop reads it in any case
+			return s, ok, err
+		}},
+		{"resource_manager.urls", nil, plain((*hadoop).ResourceManagerURLs)},
+		{"relay.listeners", (*Config).RelayRuns, relayListeners},
+		{"mapreduce.history_server", func(c *Config) bool { return c.MapReduce.Enabled }, plain((*hadoop).HistoryServer)},
+		{"tez.timeline_server", nil, plain((*hadoop).TimelineServer)},
+		{"hdfs.name_nodes", hdfs, func(h *hadoop, c *Config) (setting, bool, error) { return h.NameNodeURLs(c.HDFS.Nameservice) }},
+		{"hdfs.rpc_addresses", hdfs, func(h *hadoop, c *Config) (setting, bool, error) { return h.NameNodeRPCAddresses(c.HDFS.Nameservice) }},
+		{"advanced.hdfs.service_principal", hdfs, func(h *hadoop, _ *Config) (setting, bool, error) { return h.Setting("dfs.namenode.kerberos.principal") }},
+		{"advanced.uplinks.shuffle_jmx.datanode_http_port", shuffleJMX, plain((*hadoop).DataNodePort)},
+		{"advanced.uplinks.shuffle_jmx.node_manager_https", shuffleJMX, plain((*hadoop).NodeManagerHTTPS)},
+		{"topology.table", nil, plain((*hadoop).TopologyTable)},
 	}
-	return finding{}, false, nil
 }
 
-// plain returns a property as it is.
-func (h *Hadoop) plain(key string) (finding, bool, error) {
-	p, ok, err := h.Lookup(key)
-	return finding{p.Value, p}, ok, err
-}
-
-// https reports whether an http.policy admits HTTPS only; with
-// HTTP_AND_HTTPS heddle reads over HTTP.
-func (h *Hadoop) https(policyKey string) (bool, Property, error) {
-	p, ok, err := h.Lookup(policyKey)
-	if err != nil || !ok {
-		return false, p, err
+// loadHadoop reads Hadoop's files and gives the keys that nothing stronger has.
+func (l *loader) loadHadoop() {
+	l.giveConfDir()
+	dir := l.cfg.Hadoop.ConfDir
+	if dir == "" {
+		return
 	}
-	switch strings.ToUpper(p.Value) {
-	case "HTTP_ONLY", "HTTP_AND_HTTPS":
-		return false, p, nil
-	case httpsOnly:
-		return true, p, nil
-	}
-	return false, p, &Problem{Origin: p.origin(), Message: fmt.Sprintf("%s is %q; want HTTP_ONLY, HTTPS_ONLY or HTTP_AND_HTTPS", policyKey, p.Value)}
-}
-
-func (h *Hadoop) isHTTPS(policyKey string) (finding, bool, error) {
-	https, at, err := h.https(policyKey)
-	return finding{"true", at}, https, err
-}
-
-// webKeys are the keys of a web server's two addresses with their ports.
-type webKeys struct {
-	http      string
-	httpPort  int
-	https     string
-	httpsPort int
-}
-
-// webService returns the base URL of a web server, by the policy that rules it.
-func (h *Hadoop) webService(policyKey string, keys webKeys, hostKeys ...string) (finding, bool, error) {
-	https, _, err := h.https(policyKey)
+	h, err := hadoopconf.Read(dir, l.env)
 	if err != nil {
-		return finding{}, false, err
-	}
-	scheme, key, port := "http", keys.http, keys.httpPort
-	if https {
-		scheme, key, port = "https", keys.https, keys.httpsPort
-	}
-	f, ok, err := h.endpoint(key, port, hostKeys...)
-	f.text = scheme + "://" + f.text
-	return f, ok, err
-}
-
-// endpoint returns "host:port": the address under key, or the host of the first
-// of hostKeys that is set with the default port. An address that binds every
-// interface (0.0.0.0) takes its host from hostKeys too.
-func (h *Hadoop) endpoint(key string, port int, hostKeys ...string) (finding, bool, error) {
-	address, ok, err := h.Lookup(key)
-	if err != nil {
-		return finding{}, false, err
-	}
-	if ok {
-		host, p, err := splitAddress(address.Value, port)
-		if err != nil {
-			return finding{}, false, &Problem{Origin: address.origin(), Message: err.Error()}
+		l.reportHadoop("", err)
+		// A key that would have come from an unreadable file is not reported as missing.
+		for _, d := range discoveries() {
+			l.failed[d.path] = true
 		}
-		if !wildcard(host) {
-			return finding{net.JoinHostPort(host, p), address}, true, nil
-		}
-		port, _ = strconv.Atoi(p) // splitAddress has checked it
+		return
 	}
-	for _, hostKey := range hostKeys {
-		p, found, err := h.Lookup(hostKey)
-		if err != nil {
-			return finding{}, false, err
-		}
-		if !found {
+	l.hadoop = h
+	for _, d := range discoveries() {
+		if _, given := l.origins[d.path]; given || d.used != nil && !d.used(l.cfg) {
 			continue
 		}
-		host, _, err := splitAddress(p.Value, port)
+		s, ok, err := d.find(h, l.cfg)
+		switch {
+		case err != nil && d.path == "tez.timeline_server": // nothing else depends on it
+			l.notices = append(l.notices, fmt.Sprintf("%v; heddle reads no graphs of Tez applications unless tez.timeline_server is given", err))
+		case err != nil:
+			l.reportHadoop(d.path, err)
+		case ok && d.path == "topology.table" && !isFile(s.Value): // it often is on the ResourceManager only
+			l.notices = append(l.notices, fmt.Sprintf("%s:%d: Hadoop's topology table %s is not on this machine; heddle uses the racks that Hadoop reports", s.From.File, s.From.Line, s.Value))
+		case ok:
+			l.giveText(d.path, hadoopOrigin(s.From), s.Value)
+		}
+	}
+	l.noteHadoop(h)
+}
+
+// noteHadoop adds notices of Hadoop's files.
+func (l *loader) noteHadoop(h *hadoopconf.Config) {
+	l.notices = append(h.Notices, l.notices...)
+	if l.cfg.HDFS.Enabled {
+		if chosen, others, from := h.OtherNameservices(l.cfg.HDFS.Nameservice); len(others) > 0 {
+			l.notices = append(l.notices, fmt.Sprintf("%s:%d: dfs.nameservices: only %s is read, not %s; hdfs.nameservice chooses another",
+				from.File, from.Line, chosen, strings.Join(others, ", ")))
+		}
+	}
+	p, ok, err := h.Lookup("hadoop.rpc.protection")
+	if err != nil || !ok || strings.EqualFold(p.Value, "authentication") || !l.cfg.RelayRuns() {
+		return
+	}
+	what := "the relay forwards every call unchanged and can rewrite none"
+	if strings.Contains(strings.ToLower(p.Value), "authentication") {
+		what = "the relay can rewrite no call of an application that chooses another protection than authentication"
+	}
+	l.notices = append(l.notices, fmt.Sprintf("%s:%d: hadoop.rpc.protection is %s: %s", p.File, p.Line, p.Value, what))
+}
+
+// reportHadoop adds the problems of Hadoop's files. path is the key to be found,
+// "" while the files are read.
+func (l *loader) reportHadoop(path string, err error) {
+	for _, e := range split(err) {
+		p := &Problem{Path: path, Message: e.Error()}
+		if located, ok := errors.AsType[*hadoopconf.Error](e); ok {
+			p.Origin, p.Message = Origin{Layer: LayerHadoop, File: located.File, Line: located.Line, Name: located.Key}, located.Message
+		} else if path == "" {
+			p.Path, p.Origin = "hadoop.conf_dir", l.origins["hadoop.conf_dir"]
+		}
+		l.failed[p.Path] = p.Path != ""
+		l.problems = append(l.problems, p)
+	}
+}
+
+func hadoopOrigin(p hadoopconf.Property) Origin {
+	return Origin{Layer: LayerHadoop, File: p.File, Line: p.Line, Name: p.Key}
+}
+
+func isFile(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// relayListeners returns an address of the relay for every ResourceManager.
+func relayListeners(h *hadoopconf.Config, c *Config) (hadoopconf.Setting, bool, error) {
+	none := hadoopconf.Setting{}
+	listen := c.Relay.Listen
+	if listen == "" {
+		listen = DefaultRelayAddress
+	}
+	schedulers, from, err := h.Schedulers()
+	if err != nil || len(schedulers) == 0 {
+		return none, false, err
+	}
+	listeners := make([]RelayListener, 0, len(schedulers))
+	for i, s := range schedulers {
+		address, err := NthAddress(listen, i)
+		if err != nil && i == 0 { // the address is malformed, which the tag of relay.listen reports with its place
+			return none, false, nil
+		}
 		if err != nil {
-			return finding{}, false, &Problem{Origin: p.origin(), Message: err.Error()}
+			return none, false, err
 		}
-		if !wildcard(host) {
-			return finding{net.JoinHostPort(host, strconv.Itoa(port)), p}, true, nil
-		}
+		listeners = append(listeners, RelayListener{RM: s.RM, Address: address, Upstream: s.Address})
 	}
-	if ok {
-		return finding{}, false, &Problem{Origin: address.origin(), Message: fmt.Sprintf(
-			"%s is %s, an address to listen on, and none of %s tells the host", key, address.Value, strings.Join(hostKeys, ", "))}
-	}
-	return finding{}, false, nil
-}
-
-// splitAddress splits "host", "host:port" or "scheme://host:port/…".
-func splitAddress(text string, defaultPort int) (host, port string, err error) {
-	address := text
-	if strings.Contains(text, "://") {
-		u, err := url.Parse(text)
-		if err != nil {
-			return "", "", fmt.Errorf("%q is not an address: %w", text, err)
-		}
-		address = u.Host
-	}
-	host, port, err = net.SplitHostPort(address)
-	var missing *net.AddrError
-	if errors.As(err, &missing) && missing.Err == "missing port in address" {
-		host, port, err = strings.Trim(address, "[]"), strconv.Itoa(defaultPort), nil
-	}
-	if err != nil {
-		return "", "", fmt.Errorf("%q is not an address: %w", text, err)
-	}
-	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
-		return "", "", fmt.Errorf("%q is not an address: bad port %q", text, port)
-	}
-	if host == "" || strings.ContainsAny(host, " /@,") {
-		return "", "", fmt.Errorf("%q is not an address: bad host", text)
-	}
-	return host, port, nil
-}
-
-func wildcard(host string) bool { return host == "0.0.0.0" || host == "::" }
-
-// timelineServer returns the base URL of the timeline server of version 1, where
-// one is switched on. Heddle works without: what keeps it from being found is noted.
-func (h *Hadoop) timelineServer() (finding, bool, error) {
-	f, ok, err := h.timelineService()
-	if problem, isProblem := errors.AsType[*Problem](err); isProblem {
-		h.notices = append(h.notices, fmt.Sprintf("%v; graphs of Tez applications are not read, unless tez.timeline_server is given", problem))
-		return finding{}, false, nil
-	}
-	return f, ok, err
-}
-
-func (h *Hadoop) timelineService() (finding, bool, error) {
-	enabled, _, err := h.Lookup("yarn.timeline-service.enabled")
-	if err != nil || !strings.EqualFold(enabled.Value, "true") {
-		return finding{}, false, err
-	}
-	versions, ok, err := h.Lookup("yarn.timeline-service.versions") // several at once, in place of version
-	if !ok && err == nil {
-		versions, ok, err = h.Lookup("yarn.timeline-service.version")
-	}
-	if err != nil || ok && !slices.ContainsFunc(splitList(versions.Value), func(v string) bool { return strings.HasPrefix(v, "1") }) {
-		return finding{}, false, err
-	}
-	return h.webService(policyYARN, webKeys{
-		"yarn.timeline-service.webapp.address", portTimeline,
-		"yarn.timeline-service.webapp.https.address", portTimelineHTTPS,
-	}, "yarn.timeline-service.hostname", "yarn.timeline-service.address")
-}
-
-// topologyTable returns Hadoop's own table of racks where TableMapping is
-// configured and the file is here; it often is on the ResourceManager only.
-func (h *Hadoop) topologyTable() (finding, bool, error) {
-	impl, _, err := h.Lookup("net.topology.node.switch.mapping.impl")
-	if err != nil || !strings.HasSuffix(impl.Value, "."+tableMapping) {
-		return finding{}, false, err
-	}
-	f, ok, err := h.plain("net.topology.table.file.name")
-	if err != nil || !ok {
-		return finding{}, false, err
-	}
-	if _, missing := os.Stat(f.text); missing != nil {
-		h.notices = append(h.notices, fmt.Sprintf("%s:%d: Hadoop's topology table %s is not on this machine; racks are taken as Hadoop reports them", f.at.File, f.at.Line, f.text))
-		return finding{}, false, nil //nolint:nilerr // a table that is elsewhere is noted, not an error
-	}
-	return f, true, nil
-}
-
-// dataNodePort returns the port of the DataNodes' web server.
-func (h *Hadoop) dataNodePort() (finding, bool, error) {
-	https, at, err := h.https(policyDFS)
-	if err != nil {
-		return finding{}, false, err
-	}
-	key, port := "dfs.datanode.http.address", portDN
-	if https {
-		key, port = "dfs.datanode.https.address", portDNHTTPS
-	}
-	p, ok, err := h.Lookup(key)
-	if err != nil || (!ok && !https) {
-		return finding{}, false, err
-	}
-	if !ok {
-		return finding{strconv.Itoa(port), at}, true, nil
-	}
-	if strings.HasSuffix(p.Value, ":0") { // each DataNode picks its own; none to tell
-		return finding{}, false, nil
-	}
-	_, text, err := splitAddress(p.Value, port)
-	if err != nil {
-		return finding{}, false, &Problem{Origin: p.origin(), Message: err.Error()}
-	}
-	return finding{text, p}, true, nil
+	return hadoopconf.Setting{Value: textOf(reflect.ValueOf(listeners)), From: from}, true, nil
 }

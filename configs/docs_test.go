@@ -16,49 +16,61 @@ import (
 	"heddle/configs"
 )
 
-var update = flag.Bool("update", false, "write docs/config.md anew")
+var update = flag.Bool("update", false, "write docs/config.md")
 
 const docsFile = "../docs/config.md"
 
 const docsIntro = `# Configuration
 
-<!-- Generated from the comments in configs/*.go by: go test ./configs -run Docs -update -->
+<!-- Generated from the comments and tags in configs/*.go by: go test ./configs -run Docs -update -->
 
-heddle reads one YAML file, named by ` + "`--config`" + `. It is read strictly: an unknown key, a value without its unit or
-two keys that contradict each other are errors, and all of them are reported at once, each with its path and line.
-` + "`heddle check config FILE`" + ` reads a file without starting anything and prints every key with its value and where
-that came from.
+heddle reads one YAML file, which ` + "`--config`" + ` names. An unknown key, a value without its unit and two keys that
+contradict each other are errors. heddle reports all errors at once, each with its path and line.
+` + "`heddle check config FILE`" + ` reads a file and starts nothing. It prints every key with its value and the origin of
+the value.
 
 A key can be set in several places. The first of these wins:
 
 1. a flag, such as ` + "`--web.listen-address`" + ` or ` + "`--log.level`" + `;
-2. the environment: ` + "`HEDDLE_`" + ` and the key's path in capitals, so that ` + "`HEDDLE_RESOURCE_MANAGER_POLL_INTERVAL`" + ` sets
-   ` + "`resource_manager.poll_interval`" + `. Lists are separated by commas, maps are written ` + "`{/rack1: 10Gbps}`" + `,
-   lists of entries ` + "`[{queues: [root.batch]}]`" + `;
+2. the environment. The variable is ` + "`HEDDLE_`" + ` and the key's path in capitals:
+   ` + "`HEDDLE_RESOURCE_MANAGER_POLL_INTERVAL`" + ` sets ` + "`resource_manager.poll_interval`" + `. Commas separate the items of a
+   list. A map is written ` + "`{/rack1: 10Gbps}`" + `, a list of entries ` + "`[{queues: [root.batch]}]`" + `;
 3. the file;
 4. Hadoop's own XML files, for the keys whose description says so;
 5. the default.
 
-Durations are written ` + "`500ms`, `5s`, `10m`, `1h30m`" + `; sizes ` + "`64KiB`, `128MiB`, `1GB`" + `; rates ` + "`1Gbps`" + ` (decimal bits
-per second), ` + "`125MB/s` or `8MiB/s`" + ` (bytes per second). The unit is never left out. Secrets are given by the path of a
-file, never in the configuration. Anchors, aliases and tags of YAML are not supported.
+A duration is written ` + "`500ms`, `5s`, `10m` or `1h30m`" + `. A size is written ` + "`64KiB`, `128MiB` or `1GB`" + `. A rate is written
+` + "`1Gbps`" + ` (decimal bits per second), ` + "`125MB/s` or `8MiB/s`" + ` (bytes per second). The unit is required. A secret is never
+a value: the key holds the path of its file. heddle does not support anchors, aliases and tags of YAML.
 
-On ` + "`SIGHUP`" + ` the file is read again. The sections policy, network and log are taken over, and of the section relay what is
-steered and how (each such key says so); a change of any other key is named in the log and needs a restart; a file with
-problems changes nothing and says so.
+On ` + "`SIGHUP`" + ` heddle reads the file again and applies the keys that say "Reloaded on SIGHUP". If another key has changed,
+the log names it, and the key keeps its value until a restart. If the file has an error, nothing changes, and the log
+lists the errors.
 
 Complete files to start from are in ` + "[configs/examples](../configs/examples)" + `.
+`
+
+const advancedIntro = `
+## advanced
+
+Limits and timings that fit every cluster that heddle has run on. Their paths begin with ` + "`advanced.`" + ` and then name the
+section that they belong to. An older file that has such a key in the section itself is refused, and the error names the
+new path.
+
+| key | value | default | |
+|---|---|---|---|
 `
 
 // structDocs holds the comments of the package's structs, and the defaults.
 type structDocs struct {
 	fields   map[string]map[string]string // by type, by field
 	defaults map[string]string            // by path
+	advanced bytes.Buffer                 // rows of the advanced keys
 }
 
-func readStructDocs(t *testing.T) structDocs {
+func readStructDocs(t *testing.T) *structDocs {
 	t.Helper()
-	docs := structDocs{fields: map[string]map[string]string{}}
+	docs := &structDocs{fields: map[string]map[string]string{}}
 	for _, name := range glob(t, "*.go") {
 		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments)
 		if err != nil {
@@ -91,24 +103,22 @@ func readStructDocs(t *testing.T) structDocs {
 }
 
 // kindOf names the type of a key's value for people.
-func kindOf(v reflect.Value) string {
-	switch v.Interface().(type) {
-	case configs.Duration:
+func kindOf(t reflect.Type) string {
+	switch t {
+	case reflect.TypeFor[configs.Duration]():
 		return "duration"
-	case configs.Size:
+	case reflect.TypeFor[configs.Size]():
 		return "size"
-	case configs.Rate:
+	case reflect.TypeFor[configs.Rate]():
 		return "rate"
-	case []string:
-		return "list"
-	case map[string]configs.Rate:
+	case reflect.TypeFor[map[string]configs.Rate]():
 		return "map of rates"
-	case configs.Params:
+	case reflect.TypeFor[configs.Params]():
 		return "map"
 	}
-	switch v.Kind() { //nolint:exhaustive // the rest is text
+	switch t.Kind() { //nolint:exhaustive // the rest is text
 	case reflect.Slice:
-		if v.Type().Elem().Kind() == reflect.Struct {
+		if t.Elem().Kind() == reflect.Struct {
 			return "list of entries"
 		}
 		return "list"
@@ -122,45 +132,60 @@ func kindOf(v reflect.Value) string {
 	return "text"
 }
 
-// entryKeys describes the keys of an entry of a list.
-func (docs structDocs) entryKeys(t *testing.T, entry reflect.Type) string {
-	t.Helper()
-	var b strings.Builder
-	b.WriteString(" The keys of an entry:")
-	for f := range entry.Fields() {
-		doc := docs.fields[entry.Name()][f.Name]
-		if doc == "" {
-			t.Errorf("%s.%s has no comment", entry.Name(), f.Name)
-		}
-		fmt.Fprintf(&b, "<br>`%s` (%s): %s", f.Tag.Get("yaml"), kindOf(reflect.Zero(f.Type)), doc)
+// valuesOf describes the values a key may have.
+func valuesOf(f reflect.StructField) string {
+	if low, high, ok := strings.Cut(f.Tag.Get("range"), ".."); ok {
+		return fmt.Sprintf("%s, %s to %s", kindOf(f.Type), low, high)
 	}
-	return b.String()
+	if allowed := f.Tag.Get("oneof"); allowed != "" {
+		return "`" + strings.ReplaceAll(strings.TrimPrefix(allowed, ","), ",", "`, `") + "`"
+	}
+	return kindOf(f.Type)
 }
 
-// writeSection writes the keys of a struct, then its sections.
-func (docs structDocs) writeSection(t *testing.T, w *bytes.Buffer, prefix string, v reflect.Value) {
+// describe returns the comment of a field, and of the keys of its entries.
+func (d *structDocs) describe(t *testing.T, owner reflect.Type, f reflect.StructField, reloads bool) string {
+	t.Helper()
+	doc := d.fields[owner.Name()][f.Name]
+	if doc == "" {
+		t.Errorf("%s.%s has no comment", owner.Name(), f.Name)
+	}
+	if reloads {
+		doc += " Reloaded on SIGHUP."
+	}
+	if kindOf(f.Type) != "list of entries" {
+		return doc
+	}
+	parts := []string{doc + " The keys of an entry:"}
+	for key := range f.Type.Elem().Fields() {
+		parts = append(parts, fmt.Sprintf("`%s` (%s): %s", key.Tag.Get("yaml"), valuesOf(key), d.describe(t, f.Type.Elem(), key, false)))
+	}
+	return strings.Join(parts, "<br>")
+}
+
+// writeSection writes the keys of a struct, then its sections. Advanced keys
+// are gathered in d.advanced.
+func (d *structDocs) writeSection(t *testing.T, w *bytes.Buffer, prefix string, section reflect.Type, reloads bool) {
 	t.Helper()
 	var rows, sections bytes.Buffer
-	for i := range v.NumField() {
-		f := v.Type().Field(i)
+	for f := range section.Fields() {
 		path := prefix + f.Tag.Get("yaml")
-		doc := docs.fields[v.Type().Name()][f.Name]
-		if doc == "" {
-			t.Errorf("%s.%s has no comment", v.Type().Name(), f.Name)
-		}
-		if v.Field(i).Kind() == reflect.Struct {
-			fmt.Fprintf(&sections, "\n## %s\n\n%s\n", path, doc)
-			docs.writeSection(t, &sections, path+".", v.Field(i))
+		reloads := reloads || f.Tag.Get("reload") == "true"
+		if f.Type.Kind() == reflect.Struct {
+			fmt.Fprintf(&sections, "\n## %s\n\n%s\n", path, d.describe(t, section, f, reloads))
+			d.writeSection(t, &sections, path+".", f.Type, reloads)
 			continue
 		}
-		if kindOf(v.Field(i)) == "list of entries" {
-			doc += docs.entryKeys(t, v.Field(i).Type().Elem())
+		to := &rows
+		if f.Tag.Get("advanced") == "true" {
+			to, path = &d.advanced, "advanced."+path
 		}
-		def := ""
-		if d := docs.defaults[path]; d != "" && d != "{}" {
-			def = "`" + d + "`"
+		value := ""
+		if v := d.defaults[path]; v != "" && v != "{}" {
+			value = "`" + v + "`"
 		}
-		fmt.Fprintf(&rows, "| `%s` | %s | %s | %s |\n", path, kindOf(v.Field(i)), def, strings.ReplaceAll(doc, "|", "\\|"))
+		doc := d.describe(t, section, f, reloads)
+		fmt.Fprintf(to, "| `%s` | %s | %s | %s |\n", path, valuesOf(f), value, strings.ReplaceAll(doc, "|", "\\|"))
 	}
 	if rows.Len() > 0 {
 		fmt.Fprintf(w, "\n| key | value | default | |\n|---|---|---|---|\n%s", rows.String())
@@ -172,16 +197,17 @@ func (docs structDocs) writeSection(t *testing.T, w *bytes.Buffer, prefix string
 // the defaults say.
 func TestDocs(t *testing.T) {
 	t.Parallel()
-	c := configs.Default()
 	defaults := map[string]string{}
-	for _, e := range (&configs.Loaded{Config: c}).Entries() {
+	for _, e := range (&configs.Loaded{Config: configs.Default()}).Entries() {
 		defaults[e.Path] = e.Value
 	}
 	var want bytes.Buffer
 	want.WriteString(docsIntro)
 	docs := readStructDocs(t)
 	docs.defaults = defaults
-	docs.writeSection(t, &want, "", reflect.ValueOf(c))
+	docs.writeSection(t, &want, "", reflect.TypeFor[configs.Config](), false)
+	want.WriteString(advancedIntro)
+	want.Write(docs.advanced.Bytes())
 	if *update {
 		if err := os.MkdirAll(filepath.Dir(docsFile), 0o750); err != nil {
 			t.Fatal(err)

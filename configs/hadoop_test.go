@@ -28,25 +28,23 @@ func TestDiscovery(t *testing.T) {
 			"security.authentication":  "simple",
 		}},
 		{dir: "ha", text: "uplinks: {source: shuffle-jmx}", want: map[string]string{
-			"resource_manager.urls":                  "http://rm1.example.com:8188, http://rm2.example.com:8088",
-			"mapreduce.history_server":               "http://jhs.example.com:19999",
-			"tez.timeline_server":                    "",
-			"hdfs.name_nodes":                        "http://nn1.example.com:50070, http://nn2.example.com:9870",
-			"hdfs.rpc_addresses":                     "nn1.example.com:8020, nn2.example.com:8020",
-			"uplinks.shuffle_jmx.datanode_http_port": "1022",
-			"uplinks.shuffle_jmx.datanode_https":     "false",
+			"resource_manager.urls":                           "http://rm1.example.com:8188, http://rm2.example.com:8088",
+			"mapreduce.history_server":                        "http://jhs.example.com:19999",
+			"tez.timeline_server":                             "",
+			"hdfs.name_nodes":                                 "http://nn1.example.com:50070, http://nn2.example.com:9870",
+			"hdfs.rpc_addresses":                              "nn1.example.com:8020, nn2.example.com:8020",
+			"advanced.uplinks.shuffle_jmx.datanode_http_port": "1022",
 		}},
 		{dir: "https", text: "security: {ccache: /run/heddle/krb5cc}\nuplinks: {source: shuffle-jmx}", want: map[string]string{
-			"resource_manager.urls":                  "https://rm.example.com:8090",
-			"mapreduce.history_server":               "https://jhs.example.com:19890",
-			"tez.timeline_server":                    "https://ats.example.com:8190",
-			"hdfs.name_nodes":                        "https://nn.example.com:9871",
-			"hdfs.rpc_addresses":                     "nn.example.com:8020",
-			"hdfs.service_principal":                 "nn/_HOST@EXAMPLE.COM",
-			"security.authentication":                "kerberos",
-			"uplinks.shuffle_jmx.datanode_http_port": "9865",
-			"uplinks.shuffle_jmx.datanode_https":     "true",
-			"uplinks.shuffle_jmx.node_manager_https": "true",
+			"resource_manager.urls":                           "https://rm.example.com:8090",
+			"mapreduce.history_server":                        "https://jhs.example.com:19890",
+			"tez.timeline_server":                             "https://ats.example.com:8190",
+			"hdfs.name_nodes":                                 "https://nn.example.com:9871",
+			"hdfs.rpc_addresses":                              "nn.example.com:8020",
+			"advanced.hdfs.service_principal":                 "nn/_HOST@EXAMPLE.COM",
+			"security.authentication":                         "kerberos",
+			"advanced.uplinks.shuffle_jmx.datanode_http_port": "9865",
+			"advanced.uplinks.shuffle_jmx.node_manager_https": "true",
 		}},
 		{dir: "federation", want: map[string]string{
 			"hdfs.name_nodes":    "http://b.example.com:9870",
@@ -149,35 +147,6 @@ func TestOverriddenKeysNeedNoDiscovery(t *testing.T) {
 		File:          write(t, "resource_manager: {urls: [\"http://rm:8088\"]}\nhdfs: {name_nodes: [\"http://nn:9870\"], rpc_addresses: [\"nn:8020\"]}\n"),
 		HadoopConfDir: "testdata/hadoop/cycle",
 	})
-}
-
-func TestReadHadoop(t *testing.T) {
-	t.Parallel()
-	h, err := configs.ReadHadoop("testdata/hadoop/final", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	wantFiles := []string{"testdata/hadoop/final/core-site.xml", "testdata/hadoop/final/yarn-site.xml"}
-	if diff := cmp.Diff(wantFiles, h.Files); diff != "" {
-		t.Errorf("files (-want +got):\n%s", diff)
-	}
-	p, ok, err := h.Lookup("twice")
-	want := configs.Property{Key: "twice", Value: "2", File: wantFiles[0], Line: 11}
-	if diff := cmp.Diff(want, p); diff != "" || !ok || err != nil {
-		t.Errorf("Lookup(twice): %v %v (-want +got):\n%s", ok, err, diff)
-	}
-	for _, key := range []string{"no.value", "x", "nosuch"} {
-		if _, ok, err := h.Lookup(key); ok || err != nil {
-			t.Errorf("Lookup(%s) = %v, %v; want nothing", key, ok, err)
-		}
-	}
-	h, err = configs.ReadHadoop("testdata/hadoop/xinclude", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if p, ok, err := h.Lookup("from.fallback"); !ok || err != nil || p.Value != "yes" {
-		t.Errorf("the fallback of an include gave %v, %v, %v", p, ok, err)
-	}
 }
 
 // TestTimelineServerNotFound: a timeline server whose host is not told keeps

@@ -17,23 +17,6 @@ const (
 	LayerFlag
 )
 
-// String returns the layer's name.
-func (l Layer) String() string {
-	switch l {
-	case LayerDefault:
-		return "default"
-	case LayerHadoop:
-		return "hadoop"
-	case LayerFile:
-		return "file"
-	case LayerEnv:
-		return "environment"
-	case LayerFlag:
-		return "flag"
-	}
-	return "unknown"
-}
-
 // Origin is where a value came from. File and Line are set for the layers
 // file and hadoop; Name is Hadoop's key, the environment variable or the flag.
 type Origin struct {
@@ -61,7 +44,7 @@ func (o Origin) String() string {
 		return "flag --" + o.Name
 	case LayerDefault:
 	}
-	return o.Layer.String()
+	return "default"
 }
 
 // Problem is one thing that is wrong with a configuration.
@@ -70,8 +53,8 @@ type Problem struct { //nolint:errname // a finding first, an error by the way
 	Origin  Origin // of the value, or of the nearest section when the key is absent
 	Message string
 
-	// also names further keys the problem speaks of; when one of them could
-	// not be read the problem may only follow from that, and is left out.
+	// also lists further keys of a contradiction. If one of them could not be read,
+	// the problem may only follow from that, and is omitted.
 	also []string
 }
 
@@ -104,21 +87,4 @@ func (ps Problems) Error() string {
 		lines = append(lines, p.Error())
 	}
 	return strings.Join(lines, "\n")
-}
-
-// Unwrap returns the problems as errors.
-func (ps Problems) Unwrap() []error {
-	errs := make([]error, len(ps))
-	for i, p := range ps {
-		errs[i] = p
-	}
-	return errs
-}
-
-// orNil returns ps as an error, nil when there is no problem.
-func (ps Problems) orNil() error {
-	if len(ps) == 0 {
-		return nil
-	}
-	return ps
 }

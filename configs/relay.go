@@ -2,92 +2,79 @@ package configs
 
 import "heddle/core/model"
 
-// DefaultRelayAddress is where the relay listens unless told otherwise. The
-// port is none of YARN's (8030 to 8033, 8040 to 8049, 8088, 8090), so that
-// heddle can run beside a ResourceManager or a NodeManager, and the ports after
-// it are free for further ResourceManagers.
-const DefaultRelayAddress = "127.0.0.1:7930"
-
-// DefaultJournal is where the relay keeps its journal when neither the
-// configuration nor the environment names a place.
-const DefaultJournal = "/var/lib/heddle/relay"
-
 // RelayConfig is the relay between ApplicationMasters and the ResourceManager's
 // scheduler port.
 type RelayConfig struct {
-	// The host and port to listen on; with several ResourceManagers, the ports that
-	// follow are for the second and further ones. Without it the relay listens on
-	// `127.0.0.1:7930` (and 7931, …) in mode enforce, where only applications on this
-	// machine reach it, and not at all in mode advise. Given in mode advise, the relay
-	// runs and only counts what it would rewrite. It has no effect in mode observe.
-	Listen string `yaml:"listen"`
-	// The addresses that stand for a ResourceManager each. From Hadoop:
-	// yarn.resourcemanager.ha.rm-ids with scheduler.address or hostname of each, on
-	// the addresses that `relay.listen` gives.
+	// The host and port to listen on for the first ResourceManager. The relay listens on the
+	// next ports for further ones. Without the key it listens on `127.0.0.1:7930` in mode
+	// enforce, which only applications on this machine reach, and does not run in mode advise.
+	// With the key it runs in mode advise too, and only counts what it would rewrite. The key
+	// has no effect in mode observe.
+	Listen string `yaml:"listen" format:"listen"`
+	// The address of the relay for each ResourceManager. From Hadoop:
+	// yarn.resourcemanager.ha.rm-ids with scheduler.address or hostname of each, and
+	// the addresses of `relay.listen`.
 	Listeners []RelayListener `yaml:"listeners"`
-	// The host name or IP address under which ApplicationMasters reach this heddle,
-	// for `heddle client-config`; needed when the relay listens on 0.0.0.0. Without it
-	// the host that it listens on. Every node has to resolve it: an ApplicationMaster
-	// that cannot fails, so that an IP address is the safer choice. Reloaded on SIGHUP.
-	Advertise string `yaml:"advertise"`
-	// The first relay address, host:port, of each further heddle that serves the same
-	// cluster; an ApplicationMaster that loses this one turns to them before it goes
-	// to the ResourceManager directly. Reloaded on SIGHUP.
-	Peers []string `yaml:"peers"`
-	// Which applications are steered: those that match any of the entries; without
-	// entries, all. Reloaded on SIGHUP.
-	Scopes []RelayScope `yaml:"scopes"`
-	// An application with this tag is never steered; empty for no such tag. YARN
-	// writes tags in lower case. Reloaded on SIGHUP.
-	OptOutTag string `yaml:"opt_out_tag"`
-	// What the priorities of an application's asks mean; the first entry that fits
-	// counts, and asks that none fits pass as they are: of MapReduce the priorities 5
-	// (maps that failed before) and 19 (opportunistic maps), and those of every type
-	// that is not named. A list given here takes the place of the default one.
-	// Reloaded on SIGHUP.
-	Stages []RelayStage `yaml:"stages"`
-	// How long, and how, asks are steered. Reloaded on SIGHUP.
-	Limits RelayLimits `yaml:"limits"`
-	// The directory of the journal, which lets a restarted relay go on where it was.
-	// Without the key: `relay` in systemd's $STATE_DIRECTORY, `heddle/relay` in
-	// $XDG_STATE_HOME, or the default. Empty keeps no journal: after a restart the asks
-	// of running applications are steered anew only as they change, from what the
-	// ResourceManager's REST API shows of them.
-	Journal string `yaml:"journal"`
-	// How many connections are relayed at once; further ones are closed, and their
-	// applications go to the ResourceManager directly where they know the way.
-	MaxConnections int `yaml:"max_connections"`
-	// The longest a connection to the ResourceManager may take to open.
-	DialTimeout Duration `yaml:"dial_timeout"`
-	// A Unix socket over which a newer heddle takes the relay over when it starts:
-	// listening sockets, connections and what was asked; empty for none.
-	HandoverSocket string `yaml:"handover_socket"`
+	// The host name or IP address by which ApplicationMasters reach this heddle, for
+	// `heddle client-config`. A relay that listens on 0.0.0.0 requires it. Without the key it
+	// is the host of `relay.listen`. An ApplicationMaster that cannot resolve the name fails,
+	// so that an IP address is the safer choice.
+	Advertise string `yaml:"advertise" format:"host" reload:"true"`
+	// The first relay address, host:port, of each further heddle for the same cluster. An
+	// ApplicationMaster that loses the connection to this heddle tries them before it
+	// connects to the ResourceManager directly.
+	Peers []string `yaml:"peers" format:"address,unique" reload:"true"`
+	// The applications that the relay steers: those that match any of the entries. Without
+	// entries it steers all.
+	Scopes []RelayScope `yaml:"scopes" reload:"true"`
+	// The relay never steers an application with this tag. YARN writes tags in lower case.
+	OptOutTag string `yaml:"opt_out_tag" default:"heddle-off" format:"tag" reload:"true"`
+	// The stage of an ask, by application type and priority. The first entry that matches
+	// counts. The relay forwards an ask unchanged if none matches; with the default list these
+	// are MapReduce's priorities 5 (maps that failed before) and 19 (opportunistic maps), and
+	// every other application type. A list in the configuration replaces the default list.
+	Stages []RelayStage `yaml:"stages" reload:"true"`
+	// How long the relay steers an ask, and how.
+	Limits RelayLimits `yaml:"limits" reload:"true"`
+	// The directory of the journal, from which a restarted relay resumes. Without the key it
+	// is `relay` in systemd's $STATE_DIRECTORY, else `heddle/relay` in $XDG_STATE_HOME, else
+	// the default. An empty value switches the journal off: after a restart the relay then
+	// steers the asks of running applications only as they change.
+	Journal string `yaml:"journal" default:"/var/lib/heddle/relay" format:"path"`
+	// How many connections the relay holds at once. It closes further ones; their
+	// applications connect to the next address of `heddle client-config`.
+	MaxConnections int `yaml:"max_connections" default:"10000" range:"1..1000000"`
+	// The longest the relay may take to connect to the ResourceManager.
+	DialTimeout Duration `yaml:"dial_timeout" default:"5s" range:"100ms..1m" advanced:"true"`
+	// A Unix socket over which a heddle that starts takes over listening sockets, connections
+	// and asks of the running one. Without it there is no takeover.
+	HandoverSocket string `yaml:"handover_socket" format:"path"`
 }
 
 // RelayListener is one address that stands for one ResourceManager.
 type RelayListener struct {
-	// The ResourceManager's rm-id; left out without high availability.
+	// The ResourceManager's rm-id. Omit it without high availability.
 	RM string `yaml:"rm"`
 	// The host and port to listen on.
-	Address string `yaml:"address"`
+	Address string `yaml:"address" format:"listen"`
 	// The host and port of the ResourceManager's scheduler address.
-	Upstream string `yaml:"upstream"`
+	Upstream string `yaml:"upstream" format:"address"`
 }
 
-// RelayScope says which applications are steered: those that match every list
-// of it that is given.
+// RelayScope selects the applications that match each of its lists. An empty
+// list matches all.
 type RelayScope struct {
-	// Queues by their full path, such as root.batch; a parent covers its children.
-	Queues []string `yaml:"queues"`
+	// Queues by their full path, such as root.batch. A parent includes its children.
+	Queues []string `yaml:"queues" format:"name,unique"`
 	// Users.
-	Users []string `yaml:"users"`
+	Users []string `yaml:"users" format:"name,unique"`
 	// Application types, such as MAPREDUCE.
-	Types []string `yaml:"types"`
+	Types []string `yaml:"types" format:"name,unique"`
 	// Application tags.
-	Tags []string `yaml:"tags"`
+	Tags []string `yaml:"tags" format:"name,unique"`
 }
 
-// LocalRows tells apart asks by whether they name hosts or racks.
+// LocalRows selects asks by whether they name hosts or racks.
 type LocalRows string
 
 // The kinds of asks by what they name.
@@ -97,17 +84,17 @@ const (
 	LocalWithout LocalRows = "without"
 )
 
-// RelayStage says what some asks of one type of application are for.
+// RelayStage gives the stage of some asks of one application type.
 type RelayStage struct {
 	// The application type, such as MAPREDUCE.
 	Type string `yaml:"type"`
-	// The priorities it speaks of; left out, all of them.
+	// The priorities of the asks; without it, all.
 	Priorities []int `yaml:"priorities"`
-	// `with` is for asks that name hosts or racks, `without` for those that do not;
-	// left out or `any`, for both.
-	LocalRows LocalRows `yaml:"local_rows"`
-	// What they ask for: `map`, `reduce` or `other` (executors).
-	Stage model.Stage `yaml:"stage"`
+	// `with` matches asks that name hosts or racks, `without` those that do not, `any` both;
+	// without it, both.
+	LocalRows LocalRows `yaml:"local_rows" oneof:",any,with,without"`
+	// The stage of the asks; `other` means executors.
+	Stage model.Stage `yaml:"stage" oneof:"map,reduce,other"`
 }
 
 // Local returns LocalRows as a condition: true with host or rack rows, false
@@ -122,7 +109,7 @@ func (s *RelayStage) Local() *bool {
 	return nil
 }
 
-// Spread says how the hosts of a rack are used.
+// Spread is how the relay uses the hosts of a rack.
 type Spread string
 
 // The ways to use the hosts of a rack.
@@ -131,67 +118,42 @@ const (
 	SpreadEven Spread = "even"
 )
 
-// RelayLimits bound what the relay does to asks. Everything ends by itself (I9).
+// RelayLimits bound how the relay changes asks. Every pin and hold ends by itself (I9).
 type RelayLimits struct {
-	// How long an ask for reduces or executors may wait for its planned racks before
-	// the application's own ask is sent.
-	PinDeadline Duration `yaml:"pin_deadline"`
-	// The same for maps.
-	TrimDeadline Duration `yaml:"trim_deadline"`
-	// How long maps wait for a node of their own, and evenly spread asks for an even
-	// spread, before every host of the rack will do.
-	WidenAfter Duration `yaml:"widen_after"`
-	// How long a rack that has no room may grant nothing before the plan's next rack
-	// is asked.
-	FullAfter Duration `yaml:"full_after"`
-	// The longest an ask is held back when the policy says so; `0s` never holds. A
-	// hold wants `relay.peers`: when the only heddle dies, nothing ends its holds,
-	// and the job hangs.
-	HoldMax Duration `yaml:"hold_max"`
-	// Holds without a second heddle, at the risk that `hold_max` describes.
-	HoldWithoutPeer bool `yaml:"hold_without_peer"`
-	// `pack` takes any number on any host of a rack, which is quickest; `even` asks for
-	// the same number on each, until `widen_after`.
-	Spread Spread `yaml:"spread"`
-	// How long an allocate call may wait for the first plan of its application; then
-	// it goes on as it is.
-	DecideIn Duration `yaml:"decide_in"`
-	// How many scheduler keys (priority and allocation request id) of one application
-	// attempt are followed; further ones pass as they are.
-	MaxKeys int `yaml:"max_keys"`
-	// How many ask rows of one application attempt are remembered; further ones pass
-	// as they are.
-	MaxRows int `yaml:"max_rows"`
+	// How long an ask for reduces or executors may wait for its planned racks. Then the relay
+	// sends the application's own ask.
+	PinDeadline Duration `yaml:"pin_deadline" default:"30s" range:"1s..1h"`
+	// How long an ask for maps may wait for its planned racks.
+	TrimDeadline Duration `yaml:"trim_deadline" default:"10s" range:"1s..1h"`
+	// How long maps wait for a node with their input, and asks with `spread: even` for an even
+	// spread. Then the relay asks for any host of the rack.
+	WidenAfter Duration `yaml:"widen_after" default:"3s" range:"0s..1h" advanced:"true"`
+	// How long a rack without room may grant nothing. Then the relay asks for the plan's next
+	// rack.
+	FullAfter Duration `yaml:"full_after" default:"5s" range:"1s..1h" advanced:"true"`
+	// The longest the relay holds an ask back if the policy wants it. `0s` never holds. A
+	// hold requires `relay.peers`: if the only heddle dies, nothing ends its holds, and the
+	// job hangs.
+	HoldMax Duration `yaml:"hold_max" range:"0s..1h"`
+	// Whether the relay may hold asks without a second heddle, at the risk that
+	// `relay.limits.hold_max` describes.
+	HoldWithoutPeer bool `yaml:"hold_without_peer" advanced:"true"`
+	// `pack` asks for any number of containers on any host of a rack, which is quickest. `even`
+	// asks for the same number on each host, until `advanced.relay.limits.widen_after`.
+	Spread Spread `yaml:"spread" default:"pack" oneof:"pack,even"`
+	// How long an allocate call may wait for the first plan of its application. Then the relay
+	// forwards it unchanged.
+	DecideIn Duration `yaml:"decide_in" default:"200ms" range:"0s..2s"`
+	// How many scheduler keys (priority and allocation request id) of one application attempt
+	// the relay follows. It forwards the asks of further ones unchanged.
+	MaxKeys int `yaml:"max_keys" default:"1000" range:"1..1000000" advanced:"true"`
+	// How many ask rows of one application attempt the relay follows. It forwards further ones
+	// unchanged.
+	MaxRows int `yaml:"max_rows" default:"50000" range:"1..10000000" advanced:"true"`
 }
 
-func defaultRelay() RelayConfig {
-	return RelayConfig{
-		OptOutTag: "heddle-off",
-		Stages: []RelayStage{
-			{Type: "MAPREDUCE", Priorities: []int{20}, Stage: model.StageMap},
-			{Type: "MAPREDUCE", Priorities: []int{10}, Stage: model.StageReduce},
-			{Type: "SPARK", Stage: model.StageOther},
-			{Type: "TEZ", LocalRows: LocalWith, Stage: model.StageMap},
-			{Type: "TEZ", LocalRows: LocalWithout, Stage: model.StageReduce},
-		},
-		Limits: RelayLimits{
-			PinDeadline:  30 * second,
-			TrimDeadline: 10 * second,
-			WidenAfter:   3 * second,
-			FullAfter:    5 * second,
-			Spread:       SpreadPack,
-			DecideIn:     2 * hundredMs,
-			MaxKeys:      1000,
-			MaxRows:      50_000,
-		},
-		Journal:        DefaultJournal,
-		MaxConnections: 10_000,
-		DialTimeout:    5 * second,
-	}
-}
-
-// RelayRuns reports whether the relay is to run: in mode enforce, and in mode
-// advise when the configuration says where it listens.
+// RelayRuns reports whether the relay runs: in mode enforce, and in mode advise
+// if the configuration has an address for it.
 func (c *Config) RelayRuns() bool {
 	switch c.Mode {
 	case ModeEnforce:

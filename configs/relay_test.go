@@ -54,27 +54,11 @@ func TestRelayListeners(t *testing.T) {
 			if runs := l.Config.RelayRuns(); runs != (tt.want != "") {
 				t.Errorf("RelayRuns() = %v", runs)
 			}
-			again, err := l.Config.YAML()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(l.Config, load(t, configs.Options{File: write(t, string(again)), Env: env}).Config); diff != "" {
+			again := load(t, configs.Options{Env: printed(l)})
+			if diff := cmp.Diff(l.Config, again.Config); diff != "" {
 				t.Errorf("printed and read again (-first +again):\n%s", diff)
 			}
 		})
-	}
-}
-
-// TestRelayIDs holds that ids client-config made are told from a site's own.
-func TestRelayIDs(t *testing.T) {
-	t.Parallel()
-	for id, want := range map[string]bool{
-		"heddle": true, "heddle2": true, "heddle-rm1": true, "heddle12-rm-a": true,
-		"rm1": false, "heddler": false, "heddle1rm": false, "xheddle": false, configs.DirectID: false,
-	} {
-		if got := configs.IsRelayID(id); got != want {
-			t.Errorf("IsRelayID(%s) = %v", id, got)
-		}
 	}
 }
 
@@ -103,7 +87,7 @@ func TestRelayProblems(t *testing.T) {
 			compare(t, problems(t, opts), tt.want)
 		})
 	}
-	for _, ok := range []string{"relay: {limits: {hold_max: 10s, hold_without_peer: true}}", "relay: {peers: [\"h2:7930\"], limits: {hold_max: 10s}}"} {
+	for _, ok := range []string{"relay: {limits: {hold_max: 10s}}\nadvanced: {relay: {limits: {hold_without_peer: true}}}", "relay: {peers: [\"h2:7930\"], limits: {hold_max: 10s}}"} {
 		load(t, options(write(t, "mode: enforce\n"+ok)))
 	}
 }
@@ -128,25 +112,6 @@ func TestRelayEnvironment(t *testing.T) {
 		"environment HEDDLE_RELAY_SCOPES: relay.scopes: [0].queue: unknown key; did you mean queues?\n[1].users: want a list, found a single value",
 		"environment HEDDLE_RELAY_STAGES: relay.stages: want a list of keys and values, found a single value",
 	})
-}
-
-// TestRelayPrintedLists holds that a list of entries, as check config prints it,
-// can be given by the environment.
-func TestRelayPrintedLists(t *testing.T) {
-	t.Parallel()
-	first := load(t, options("testdata/relay.good.yml"))
-	opts := options(write(t, "mode: enforce"))
-	for _, e := range first.Entries() {
-		switch e.Path {
-		case "relay.listeners", "relay.scopes", "relay.stages":
-			opts.Env = append(opts.Env, configs.EnvName(e.Path)+"="+e.Value)
-		}
-	}
-	again := load(t, opts).Config.Relay
-	want := first.Config.Relay
-	if diff := cmp.Diff([]any{want.Listeners, want.Scopes, want.Stages}, []any{again.Listeners, again.Scopes, again.Stages}); diff != "" {
-		t.Errorf("%q (-want +got):\n%s", opts.Env, diff)
-	}
 }
 
 // The places of the journal and of the history: what the key says, else where the
@@ -198,7 +163,7 @@ func TestRelayNotices(t *testing.T) {
 		{"single", "mode: enforce\nrelay: {listen: \"10.0.0.5:7930\", journal: \"\"}", []string{"relay.journal is empty: a restarted relay"}},
 		{"single", "mode: observe\nrelay: {listen: \"10.0.0.5:7930\"}", []string{"relay.listen has no effect in mode observe"}},
 		{"hafull", "mode: advise\nrelay: {listen: \"10.0.0.5:7930\"}\nmapreduce: {enabled: false}", []string{
-			"hafull/yarn-site.xml:64: hadoop.rpc.protection is privacy: the relay passes everything on and can rewrite nothing",
+			"hafull/yarn-site.xml:64: hadoop.rpc.protection is privacy: the relay forwards every call unchanged and can rewrite none",
 		}},
 		{"hafull", "mode: advise\nmapreduce: {enabled: false}", nil},
 	}
@@ -223,7 +188,7 @@ func TestRelayReload(t *testing.T) {
 	if !slices.Contains(changed, "mode") {
 		t.Error("steering cannot be switched off")
 	}
-	want := []string{"relay.listen", "relay.listeners", "relay.journal", "relay.max_connections", "relay.dial_timeout", "relay.handover_socket"}
+	want := []string{"relay.listen", "relay.listeners", "relay.journal", "relay.max_connections", "relay.handover_socket", "advanced.relay.dial_timeout"}
 	if diff := cmp.Diff(want, refused); diff != "" {
 		t.Errorf("refused (-want +got):\n%s", diff)
 	}
@@ -272,37 +237,5 @@ func TestRelayStages(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, stages); diff != "" {
 		t.Errorf("stages (-want +got):\n%s", diff)
-	}
-}
-
-func TestResourceManagers(t *testing.T) {
-	t.Parallel()
-	tests := map[string][]configs.ResourceManager{
-		"single": {{Host: "master.example.com", Scheduler: "master.example.com:8030", Web: "master.example.com:8088"}},
-		"client": {{Host: "master.example.com", Scheduler: "master.example.com:8030", Web: "master.example.com:8088"}},
-		"hafull": {
-			{
-				ID: "rm1", Host: "rm1.example.com", Scheduler: "rm1.example.com:9030", Client: "rm1.example.com:9032",
-				Admin: "rm1.example.com:9033", Tracker: "rm1.example.com:9031", Web: "rm1.example.com:9090",
-			},
-			{ID: "rm2", Host: "rm2.example.com", Scheduler: "rm2.example.com:8030", Web: "rm2.example.com:8090"},
-		},
-	}
-	for dir, want := range tests {
-		h, err := configs.ReadHadoop("testdata/hadoop/"+dir, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := h.ResourceManagers()
-		if diff := cmp.Diff(want, got); diff != "" || err != nil {
-			t.Errorf("%s: error %v (-want +got):\n%s", dir, err, diff)
-		}
-	}
-	h, err := configs.ReadHadoop("testdata/hadoop/haincomplete", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := h.ResourceManagers(); err == nil || !strings.Contains(err.Error(), "yarn.resourcemanager.hostname.rm2") {
-		t.Errorf("an rm-id without an address: %v", err)
 	}
 }

@@ -1,53 +1,40 @@
 package configs
 
-import "strings"
-
-// reloads reports whether a running service takes a key anew on SIGHUP. The mode
-// is one of them while the relay runs before and after: then it only says
-// whether asks are rewritten.
-func reloads(path string, old, next *Config) bool {
-	if path == "mode" {
-		return old.RelayRuns() && next.RelayRuns()
-	}
-	for _, prefix := range []string{
-		"policy.", "network.", "log.",
-		"relay.advertise", "relay.peers", "relay.scopes", "relay.opt_out_tag", "relay.stages", "relay.limits.",
-	} {
-		if strings.HasPrefix(path, prefix) {
-			return true
-		}
-	}
-	return false
-}
-
 // Reloadable compares two configurations and returns the paths of the keys that
-// differ: changed are those a running service can take over (policy,
-// thresholds, logging, what the relay steers and whether it does), refused are those that need a
-// restart.
+// differ: changed are those a running service can apply, refused are those that
+// need a restart.
 func Reloadable(old, next *Config) (changed, refused []string) {
-	before := fields(old)
-	for i, f := range fields(next) {
-		if textOf(f.value) == textOf(before[i].value) {
-			continue
-		}
-		if reloads(f.path, old, next) {
-			changed = append(changed, f.path)
-		} else {
-			refused = append(refused, f.path)
+	before := keysOf(old)
+	for i, k := range keysOf(next) {
+		switch {
+		case textOf(k.field) == textOf(before[i].field):
+		case k.reloadable(old, next):
+			changed = append(changed, k.path)
+		default:
+			refused = append(refused, k.path)
 		}
 	}
 	return changed, refused
 }
 
-// Reload returns old with the keys of next that a running service can take
-// over.
+// Reload returns old with the keys of next that a running service can apply.
 func Reload(old, next *Config) Config {
 	c := *old
-	after := fields(next)
-	for i, f := range fields(&c) {
-		if reloads(f.path, old, next) {
-			f.value.Set(after[i].value)
+	after := keysOf(next)
+	for i, k := range keysOf(&c) {
+		if k.reloadable(old, next) {
+			k.field.Set(after[i].field)
 		}
 	}
 	return c
+}
+
+// reloadable reports whether a running service can apply a key. The mode is
+// one of them while the relay runs before and after: then it only decides whether
+// the relay rewrites asks.
+func (k key) reloadable(old, next *Config) bool {
+	if k.path == "mode" {
+		return old.RelayRuns() && next.RelayRuns()
+	}
+	return k.reloads
 }

@@ -57,11 +57,6 @@ func (d *Duration) UnmarshalText(text []byte) error {
 // Size is an amount of data in bytes, written with its unit: "128MiB", "1GB".
 type Size int64
 
-const (
-	mib Size = 1 << 20
-	gib Size = 1 << 30
-)
-
 // Bytes returns s in the core's type.
 func (s Size) Bytes() model.Bytes { return model.Bytes(s) }
 

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -17,16 +16,13 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
+// Bounds of a configuration file. The library's parser takes time quadratic in
+// the number of keys and in the depth of brackets; within these it is a second.
 const (
-	// Bounds of a configuration file. The library's parser takes time quadratic in
-	// the number of keys and in the depth of brackets; within these it is a second.
-	maxFileBytes = 256 << 10
-	maxTokens    = 10_000
-	maxBrackets  = 64
-	// maxListed bounds how many keys a problem lists as known.
-	maxListed = 16
-	// maxParamDepth bounds how deep a policy's parameters nest.
-	maxParamDepth = 16
+	maxFileBytes  = 256 << 10
+	maxTokens     = 10_000
+	maxBrackets   = 64
+	maxParamDepth = 16 // of a policy's parameters
 )
 
 // parseYAML parses one document and returns its top node, nil when it is empty.
@@ -35,7 +31,7 @@ func parseYAML(data []byte) (ast.Node, error) {
 		return nil, fmt.Errorf("the file has more than %d bytes", maxFileBytes)
 	}
 	tokens := lexer.Tokenize(string(data))
-	if err := bounded(tokens); err != nil {
+	if err := checkBounds(tokens); err != nil {
 		return nil, err
 	}
 	file, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
@@ -55,8 +51,8 @@ func parseYAML(data []byte) (ast.Node, error) {
 	return node, nil
 }
 
-// bounded refuses a text that is too long or nests too deep to be parsed.
-func bounded(tokens token.Tokens) error {
+// checkBounds refuses a text that is too long or nests too deep to be parsed.
+func checkBounds(tokens token.Tokens) error {
 	if len(tokens) > maxTokens {
 		return fmt.Errorf("the file has more than %d words and signs", maxTokens)
 	}
@@ -78,13 +74,223 @@ func bounded(tokens token.Tokens) error {
 // yamlError splits an error of the YAML library into line and message; line is
 // 0 when it names none.
 func yamlError(err error) (line int, message string) {
-	if positioned, ok := errors.AsType[yaml.Error](err); ok {
-		if tk := positioned.GetToken(); tk != nil && tk.Position != nil {
-			line = tk.Position.Line
-		}
-		return line, positioned.GetMessage()
+	if located, ok := errors.AsType[yaml.Error](err); ok {
+		return tokenLine(located.GetToken()), located.GetMessage()
 	}
 	return 0, err.Error()
+}
+
+func tokenLine(t *token.Token) int {
+	if t == nil || t.Position == nil {
+		return 0
+	}
+	return t.Position.Line
+}
+
+// nodeReader reads the nodes of a file into values.
+type nodeReader struct {
+	file     string
+	places   map[string]Origin // of sections, keys, rows and entries, by path
+	problems Problems
+}
+
+func (r *nodeReader) mark(path string, line int) { r.places[path] = r.place(line) }
+
+func (r *nodeReader) place(line int) Origin {
+	return Origin{Layer: LayerFile, File: r.file, Line: line}
+}
+
+func (r *nodeReader) problem(path string, line int, message string) {
+	r.problems = append(r.problems, &Problem{Path: path, Origin: r.place(line), Message: message})
+}
+
+// section reads a section of a struct from a mapping. keys are those of the
+// whole struct, base is the path of the struct. set is called for each key
+// with its value.
+func (r *nodeReader) section(n ast.Node, base, section string, keys []key, set func(k key, from Origin, v reflect.Value)) {
+	entries, ok := entriesOf(n)
+	if !ok {
+		r.problem(join(base, section), nodeLine(n), "want keys and values here, found "+describe(n))
+		return
+	}
+	lines := map[string]int{} // of the names so far
+	for _, e := range entries {
+		name := join(section, e.name)
+		path := join(base, name)
+		i := slices.IndexFunc(keys, func(k key) bool { return k.path == name })
+		below := name + "."
+		isSection := slices.ContainsFunc(keys, func(k key) bool { return strings.HasPrefix(k.path, below) })
+		switch {
+		case e.err != nil:
+			r.problem(path, e.line, e.err.Error())
+		case strings.Contains(e.name, "."):
+			r.problem(path, e.line, "unknown key; sections are nested, not written with dots")
+		case i < 0 && !isSection:
+			r.problem(path, e.line, unknownKey(name, keys, func(path string) string { return path }))
+		case lines[e.name] > 0:
+			r.problem(path, e.line, fmt.Sprintf("given twice, first in line %d", lines[e.name]))
+		case i >= 0:
+			r.mark(path, e.line)
+			if v, ok := r.value(e.node, path, e.line, keys[i].field.Type()); ok {
+				set(keys[i], r.place(e.line), v)
+			}
+		default:
+			r.mark(path, e.line)
+			if e.node.Type() != ast.NullType { // a section may be there with all its keys commented out
+				r.section(e.node, base, name, keys, set)
+			}
+		}
+		lines[e.name] = e.line
+	}
+}
+
+// join returns the path of a name in a section, which is "" at the top.
+func join(section, name string) string {
+	if section == "" || name == "" {
+		return section + name
+	}
+	return section + "." + name
+}
+
+// value reads a key's value, and returns false when it has reported a problem.
+func (r *nodeReader) value(n ast.Node, path string, line int, t reflect.Type) (reflect.Value, bool) {
+	v := reflect.New(t).Elem()
+	before := len(r.problems)
+	var err error
+	switch {
+	case t == reflect.TypeFor[map[string]Rate]():
+		err = r.rates(n, path, v)
+	case t == reflect.TypeFor[Params]():
+		err = r.params(n, path, v)
+	case isRows(t):
+		err = r.rows(n, path, v)
+	case t.Kind() == reflect.Slice:
+		err = setList(v, n)
+	default:
+		err = setNode(v, n)
+	}
+	if err != nil {
+		r.problem(path, line, err.Error())
+	}
+	return v, len(r.problems) == before
+}
+
+// rates reads a map of rates and reports each bad entry by itself.
+func (r *nodeReader) rates(n ast.Node, path string, v reflect.Value) error {
+	entries, ok := entriesOf(n)
+	if !ok {
+		return errors.New("want a map of names and rates, such as {/rack1: 10Gbps}, found " + describe(n))
+	}
+	rates := map[string]Rate{}
+	for _, e := range entries {
+		at := path + "." + e.name
+		var rate Rate
+		if _, twice := rates[e.name]; twice && e.err == nil {
+			e.err = errors.New("given twice")
+		}
+		if e.err == nil {
+			e.err = setNode(reflect.ValueOf(&rate).Elem(), e.node)
+		}
+		if e.err != nil {
+			r.problem(at, e.line, e.err.Error())
+			continue
+		}
+		r.mark(at, e.line)
+		rates[e.name] = rate
+	}
+	if len(rates) > 0 { // an empty map is none at all
+		v.Set(reflect.ValueOf(rates))
+	}
+	return nil
+}
+
+// rows reads a list of rows and reports every problem of every row by itself,
+// as of relay.listeners[1].upstream.
+func (r *nodeReader) rows(n ast.Node, path string, v reflect.Value) error {
+	list, ok := n.(*ast.SequenceNode)
+	if !ok {
+		return errors.New("want a list of keys and values, found " + describe(n))
+	}
+	rows := reflect.MakeSlice(v.Type(), len(list.Values), len(list.Values))
+	for i, e := range list.Values {
+		at := rowPath(path, i)
+		r.mark(at, nodeLine(e))
+		r.section(e, at, "", appendKeys(nil, "", rows.Index(i), false), func(k key, _ Origin, v reflect.Value) { k.field.Set(v) })
+	}
+	if rows.Len() > 0 { // an empty list is none at all
+		v.Set(rows)
+	}
+	return nil
+}
+
+// params reads a policy's parameters.
+func (r *nodeReader) params(n ast.Node, path string, v reflect.Value) error {
+	entries, _ := entriesOf(n)
+	for _, e := range entries {
+		r.mark(path+"."+e.name, e.line)
+	}
+	params, err := paramMap(n, 0)
+	if len(params) > 0 {
+		v.Set(reflect.ValueOf(Params(params)))
+	}
+	return err
+}
+
+// setList reads a list of single values.
+func setList(v reflect.Value, n ast.Node) error {
+	list, ok := n.(*ast.SequenceNode)
+	if !ok {
+		return errors.New("want a list, found " + describe(n))
+	}
+	items := reflect.MakeSlice(v.Type(), len(list.Values), len(list.Values))
+	for i, e := range list.Values {
+		if err := setNode(items.Index(i), e); err != nil {
+			return err
+		}
+	}
+	if items.Len() > 0 { // an empty list is none at all
+		v.Set(items)
+	}
+	return nil
+}
+
+// setNode reads a single value.
+func setNode(v reflect.Value, n ast.Node) error {
+	text, err := scalarText(n)
+	if err != nil {
+		return err
+	}
+	return setScalar(v, text)
+}
+
+// entry is one entry of a mapping.
+type entry struct {
+	name string
+	node ast.Node
+	line int
+	err  error // of the name, or of a value that no key can have
+}
+
+// entriesOf returns the entries of a mapping in the file's order, and false
+// for any other node.
+func entriesOf(n ast.Node) ([]entry, bool) {
+	m, ok := n.(ast.MapNode)
+	if !ok {
+		return nil, false
+	}
+	if checkSupported(n) != nil { // anchors and aliases are maps to the library, not here
+		return nil, false
+	}
+	var entries []entry
+	for it := m.MapRange(); it.Next(); {
+		e := entry{node: it.Value(), line: nodeLine(it.Key())}
+		e.name, e.err = nameText(it.Key())
+		if e.err == nil {
+			e.err = checkSupported(e.node)
+		}
+		entries = append(entries, e)
+	}
+	return entries, true
 }
 
 // nodeLine returns the line a node starts in, 0 when it has none.
@@ -92,133 +298,11 @@ func nodeLine(n ast.Node) int {
 	if n == nil {
 		return 0
 	}
-	if tk := n.GetToken(); tk != nil && tk.Position != nil {
-		return tk.Position.Line
-	}
-	return 0
+	return tokenLine(n.GetToken())
 }
 
-// sink receives what a YAML tree says, one call per key.
-type sink struct {
-	section func(path string, line int)
-	value   func(path string, line int, set func(reflect.Value) error)
-	problem func(path string, line int, message string)
-}
-
-// walkYAML reads the mapping n into the fields of type t, reporting everything
-// that is wrong on the way.
-func walkYAML(n ast.Node, t reflect.Type, prefix string, out sink) {
-	entries, ok := mapEntries(n)
-	if !ok {
-		out.problem(strings.TrimSuffix(prefix, "."), nodeLine(n), "want keys and values here, found "+describe(n))
-		return
-	}
-	known := map[string]reflect.Type{}
-	for f := range t.Fields() {
-		known[f.Tag.Get("yaml")] = f.Type
-	}
-	seen := map[string]int{}
-	for _, e := range entries {
-		path := prefix + e.key
-		ft, ok := known[e.key]
-		switch {
-		case e.err != nil:
-			out.problem(path, e.line, e.err.Error())
-		case !ok:
-			out.problem(path, e.line, unknownKey(e.key, slices.Sorted(maps.Keys(known))))
-		case seen[e.key] > 0:
-			out.problem(path, e.line, fmt.Sprintf("given twice, first in line %d", seen[e.key]))
-		case ft.Kind() == reflect.Struct:
-			out.section(path, e.line)
-			if e.value.Type() != ast.NullType { // a section may be there with all its keys commented out
-				walkYAML(e.value, ft, path+".", out)
-			}
-		case ft == reflect.TypeFor[map[string]Rate]():
-			walkRates(e.value, path, e.line, out)
-		case isRows(ft):
-			walkRows(e.value, ft, entry{key: path, line: e.line}, out)
-		case ft == reflect.TypeFor[Params]():
-			params, _ := mapEntries(e.value)
-			for _, p := range params {
-				out.section(path+"."+p.key, p.line)
-			}
-			fallthrough
-		default:
-			out.value(path, e.line, func(v reflect.Value) error { return setNode(v, e.value) })
-		}
-		seen[e.key] = e.line
-	}
-}
-
-// walkRates reads a map of rates, reporting each bad entry by itself.
-func walkRates(n ast.Node, path string, line int, out sink) {
-	entries, ok := mapEntries(n)
-	if !ok {
-		out.problem(path, line, "want a map of names and rates, such as {/rack1: 10Gbps}, found "+describe(n))
-		return
-	}
-	rates := make(map[string]Rate, len(entries))
-	bad := false
-	for _, e := range entries {
-		var r Rate
-		err := e.err
-		if err == nil {
-			if _, dup := rates[e.key]; dup {
-				err = errors.New("given twice")
-			} else {
-				err = setNode(reflect.ValueOf(&r).Elem(), e.value)
-			}
-		}
-		if err != nil {
-			out.problem(path+"."+e.key, e.line, err.Error())
-			bad = true
-			continue
-		}
-		out.section(path+"."+e.key, e.line)
-		rates[e.key] = r
-	}
-	if len(rates) == 0 {
-		rates = nil
-	}
-	if !bad {
-		out.value(path, line, func(v reflect.Value) error { v.Set(reflect.ValueOf(rates)); return nil })
-	}
-}
-
-type entry struct {
-	key   string
-	value ast.Node
-	line  int
-	err   error // of the key, or of a value no key can have
-}
-
-// mapEntries returns the entries of a mapping in the file's order, and false
-// for any other node.
-func mapEntries(n ast.Node) ([]entry, bool) {
-	m, ok := n.(ast.MapNode)
-	if !ok {
-		return nil, false
-	}
-	if _, ok := n.(*ast.AliasNode); ok { // anchors and aliases are maps to the library, not here
-		return nil, false
-	}
-	if _, ok := n.(*ast.AnchorNode); ok {
-		return nil, false
-	}
-	var entries []entry
-	for it := m.MapRange(); it.Next(); {
-		e := entry{value: it.Value(), line: nodeLine(it.Key())}
-		e.key, e.err = keyText(it.Key())
-		if e.err == nil {
-			e.err = supported(e.value)
-		}
-		entries = append(entries, e)
-	}
-	return entries, true
-}
-
-// keyText returns the text of a mapping's key.
-func keyText(k ast.MapKeyNode) (string, error) {
+// nameText returns the text of an entry's name.
+func nameText(k ast.MapKeyNode) (string, error) {
 	if k.IsMergeKey() {
 		return "<<", errors.New("merge keys are not supported; write the keys out")
 	}
@@ -231,9 +315,9 @@ func keyText(k ast.MapKeyNode) (string, error) {
 	return k.String(), errors.New("want a plain name as the key")
 }
 
-// supported refuses the parts of YAML that a configuration does without:
+// checkSupported refuses the parts of YAML that a configuration does without:
 // anchors, aliases and tags.
-func supported(n ast.Node) error {
+func checkSupported(n ast.Node) error {
 	if n == nil {
 		return errors.New("has no value")
 	}
@@ -244,61 +328,9 @@ func supported(n ast.Node) error {
 	return nil
 }
 
-// setNode reads a leaf from a node.
-func setNode(v reflect.Value, n ast.Node) error {
-	switch v.Interface().(type) {
-	case []string, []int:
-		return setList(v, n)
-	case Params:
-		p, err := paramMap(n, 0)
-		if err == nil && len(p) > 0 {
-			v.Set(reflect.ValueOf(Params(p)))
-		}
-		return err
-	}
-	text, err := scalarText(n)
-	if err != nil {
-		return err
-	}
-	return setScalar(v, text)
-}
-
-// setFlow reads a map leaf, or a list of rows, from YAML's flow form.
-func setFlow(v reflect.Value, text string) error {
-	n, err := parseYAML([]byte(text))
-	if err != nil {
-		_, message := yamlError(err)
-		return errors.New(message)
-	}
-	if n == nil {
-		return errors.New("want a map, such as {key: value}, or a list of them, found nothing")
-	}
-	if v.Type() == reflect.TypeFor[Params]() {
-		return setNode(v, n)
-	}
-	var errs []error
-	out := sink{
-		section: func(string, int) {},
-		value: func(_ string, _ int, set func(reflect.Value) error) {
-			if err := set(v); err != nil {
-				errs = append(errs, err)
-			}
-		},
-		problem: func(path string, _ int, message string) {
-			errs = append(errs, errors.New(strings.TrimPrefix(strings.TrimPrefix(path, ".")+": ", ": ")+message))
-		},
-	}
-	if isRows(v.Type()) {
-		walkRows(n, v.Type(), entry{}, out)
-	} else {
-		walkRates(n, "", 0, out)
-	}
-	return errors.Join(errs...)
-}
-
 // scalarText returns a scalar as it was written.
 func scalarText(n ast.Node) (string, error) {
-	if err := supported(n); err != nil {
+	if err := checkSupported(n); err != nil {
 		return "", err
 	}
 	switch s := n.(type) {
@@ -316,23 +348,21 @@ func scalarText(n ast.Node) (string, error) {
 
 // paramMap reads a mapping of a policy's parameters.
 func paramMap(n ast.Node, depth int) (map[string]any, error) {
-	entries, ok := mapEntries(n)
+	entries, ok := entriesOf(n)
 	if !ok {
 		return nil, errors.New("want keys and values, found " + describe(n))
 	}
 	m := make(map[string]any, len(entries))
 	for _, e := range entries {
+		if _, twice := m[e.name]; twice && e.err == nil {
+			e.err = errors.New("given twice")
+		}
+		if e.err == nil {
+			m[e.name], e.err = paramValue(e.node, depth+1)
+		}
 		if e.err != nil {
-			return nil, fmt.Errorf("%s: %w", e.key, e.err)
+			return nil, fmt.Errorf("%s: %w", e.name, e.err)
 		}
-		if _, dup := m[e.key]; dup {
-			return nil, fmt.Errorf("%s: given twice", e.key)
-		}
-		v, err := paramValue(e.value, depth+1)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", e.key, err)
-		}
-		m[e.key] = v
 	}
 	return m, nil
 }
@@ -342,12 +372,12 @@ func paramValue(n ast.Node, depth int) (any, error) {
 	if depth > maxParamDepth {
 		return nil, fmt.Errorf("nested deeper than %d levels", maxParamDepth)
 	}
-	if err := supported(n); err != nil {
+	if err := checkSupported(n); err != nil {
 		return nil, err
 	}
 	switch s := n.(type) {
 	case *ast.NullNode:
-		return nil, nil //nolint:nilnil // YAML's null is a value
+		return nil, nil // YAML's null is a value
 	case *ast.BoolNode:
 		return s.Value, nil
 	case *ast.IntegerNode:
@@ -383,7 +413,7 @@ func isNumber(text string) bool {
 	return err == nil && json.Valid([]byte(text))
 }
 
-// describe names what a node is.
+// describe names the kind of a node.
 func describe(n ast.Node) string {
 	if n == nil {
 		return "nothing"
@@ -399,48 +429,4 @@ func describe(n ast.Node) string {
 		return "an anchor, alias or tag, which are not supported"
 	}
 	return "a single value"
-}
-
-// unknownKey says what is wrong with a key, without repeating its value: it
-// may be a secret.
-func unknownKey(key string, known []string) string {
-	lower := strings.ToLower(key)
-	for _, word := range []string{"password", "passwd", "secret", "token", "credential"} {
-		if strings.Contains(lower, word) {
-			return "secrets are not accepted in the configuration; put it in a file and give the file's path (security.keytab, security.ccache, --web.config.file)"
-		}
-	}
-	best, distance := "", 3
-	for _, k := range known {
-		if d := editDistance(lower, strings.ToLower(k)); d < distance {
-			best, distance = k, d
-		}
-	}
-	if best != "" {
-		return fmt.Sprintf("unknown key; did you mean %s?", best)
-	}
-	if len(known) > maxListed {
-		return "unknown key"
-	}
-	return "unknown key; known here: " + strings.Join(known, ", ")
-}
-
-// editDistance counts the insertions, deletions and replacements that turn a into b.
-func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost = 1 + min(diagonal, row[j], row[j+1])
-			}
-			diagonal, row[j+1] = row[j+1], cost
-		}
-	}
-	return row[len(b)]
 }

@@ -17,6 +17,10 @@ type importRule struct {
 // what tests may use.
 const testSupport = "core/policy/policytest"
 
+// ipcSupport is the server's side of Hadoop RPC: only tests and the suite
+// against a real cluster import it.
+const ipcSupport = "yarnproxy/ipc/ipctest"
+
 // importRules is the import picture of docs/architecture.md. The longest
 // folder that matches a package is its rule; a package no rule matches fails
 // the test, so that a new folder gets its place in the picture.
@@ -25,42 +29,70 @@ func importRules() []importRule {
 	model := []string{"core/model"}
 	topology := and(model, "core/topology")
 	shuffle := and(topology, "core/shuffle")
-	state := and(shuffle, "core/state")
-	onePolicy := and(state, "core/policy$")
-	policies := and(state, "core/policy")
+	counted := and(shuffle, "core/state/nodes")
+	snapshots := and(model, "core/state/snapshot")
+	view := and(shuffle, "core/state$")
+	onePolicy := and(view, "core/policy$", "core/heap", "core/policy/dispatch")
+	policies := and(view, "core/policy")
 	return []importRule{
 		{"core/model", nil},
+		{"core/heap", nil},
 		{"core/topology", model},
 		{"core/shuffle", topology},
 		{"core/state", shuffle},
-		{"core/policy", state},
+		{"core/state/snapshot", model},
+		{"core/state/sources", snapshots},
+		{"core/state/nodes", and(shuffle, "core/state/snapshot")},
+		{"core/state/demand", counted},
+		{"core/state/inputs", counted},
+		{"core/state/mapoutput", counted},
+		{"core/state/jobs", and(counted, "core/state/snapshot", "core/state/demand", "core/state/inputs", "core/state/mapoutput")},
+		{"core/state/dependencies", and(shuffle, "core/state/jobs")},
+		{"core/state/traffic", and(counted, "core/state/snapshot", "core/state/jobs")},
+		{"core/policy", view},
 		{"core/policy/", onePolicy}, // core/policy/<name>
+		{"core/policy/dispatch", and(view, "core/policy$")},
+		{"core/policy/num", and(onePolicy, "core/policy/num/schedule")},
+		{"core/policy/num/schedule", nil},
 		{"core/policy/builtin", policies},
 		{testSupport, []string{"core"}},
-		{"core/engine", policies},
+		{"core/engine", and(policies, "core/state/snapshot")},
 		{"core/trace", model},
-		{"core/fluid", shuffle},
-		{"core/workload", topology},
-		{"core/reproduce", and(policies, "core/engine", "core/workload", "core/sim", "core/fluid")},
-		{"core/sim", and(policies, "core/engine", "core/workload", "core/sim")},
-		{"core/sim/network", topology},
+		{"core/lab/bounds", and(shuffle, "core/lab/fluid/tandem", "core/policy/num/schedule")},
+		{"core/lab/fluid", and(shuffle, "core/policy/num/schedule", "core/heap")},
+		{"core/lab/workload", topology},
+		{"core/lab/reproduce", and(policies, "core/engine", "core/lab/workload", "core/lab/sim", "core/lab/fluid")},
+		{"core/lab/sim", and(policies, "core/engine", "core/lab/workload", "core/lab/bounds", "core/heap")},
+		{"core/lab/sim/network", topology},
 
 		{"yarnproxy/rest", model},
 		{"yarnproxy/ipc", model},
-		{"yarnproxy/rm", and(model, "yarnproxy/rest")},
-		{"yarnproxy/mapreduce", and(model, "yarnproxy/rest")},
-		{"yarnproxy/tez", and(model, "yarnproxy/rest")},
-		{"yarnproxy/uplink", and(model, "yarnproxy/rest")},
+		{"yarnproxy/poll", and(model, "yarnproxy/rest")},
+		{"yarnproxy/rm", and(model, "yarnproxy/rest", "yarnproxy/poll")},
+		{"yarnproxy/mapreduce", and(model, "yarnproxy/rest", "yarnproxy/poll")},
+		{"yarnproxy/tez", and(model, "yarnproxy/rest", "yarnproxy/poll")},
+		{"yarnproxy/uplink", and(model, "yarnproxy/rest", "yarnproxy/poll")},
 		{"yarnproxy/amrm", and(model, "yarnproxy/ipc")},
 		{"yarnproxy/history", model},
-		{"yarnproxy/api", and(model, "core/state")},
-		{"hdfsclient", and(model, "yarnproxy/rest", "yarnproxy/ipc")},
-		{"metrics", and(model, "core/state")},
-		{"metrics/report", model},
-		{"configs", []string{"core"}},
+		{"yarnproxy/api", snapshots},
+		{"yarnproxy/clusterview", and(model, "core/state/snapshot", "yarnproxy/amrm")},
+		{"yarnproxy/clientconfig", []string{"yarnproxy/ipc", "configs"}},
+		{"hdfsclient", and(model, "yarnproxy/rest", "yarnproxy/poll", "yarnproxy/ipc")},
+		{"metrics", snapshots},
+		{"metrics/internal/sample", and(model, "core/state", "metrics")},
+		{"metrics/uplink", and(model, "yarnproxy/rest", "yarnproxy/poll")},
+		{"metrics/report", and(model, "core/lab/sim$")},
+		{"configs/hadoopconf", nil},
+		{"configs", []string{"core", "configs/hadoopconf"}},
 
 		{"integration", []string{"core", "yarnproxy", "hdfsclient", "metrics", "configs"}},
 		{"cmd", []string{"core", "yarnproxy", "hdfsclient", "metrics", "configs", "cmd"}},
+		{"cmd/heddle/internal/terminal", nil},
+		{"cmd/heddle/internal/exit", nil},
+		{"cmd/heddle/internal/historyfile", shuffle},
+		{"cmd/heddle/internal/recording", and(model, "core/trace")},
+		{"cmd/heddle/internal/policylist", policies},
+		{"cmd/heddle/internal/loop", and(policies, "core/state/snapshot", "core/engine")},
 	}
 }
 
@@ -83,6 +115,9 @@ func TestImportsGoOneWay(t *testing.T) {
 			}
 			if slices.Contains(p.Imports, "heddle/"+testSupport) {
 				t.Errorf("%s imports %s, which is for tests", p.ImportPath, testSupport)
+			}
+			if slices.Contains(p.Imports, "heddle/"+ipcSupport) && !within(p.folder(), "integration") {
+				t.Errorf("%s imports %s, which is for tests", p.ImportPath, ipcSupport)
 			}
 		}
 		for _, imp := range slices.Concat(p.TestImports, p.XTestImports) {
@@ -177,7 +212,13 @@ func TestImportProblems(t *testing.T) {
 		{"core/model", "heddle/core/topology", false},
 		{"core/shuffle", "heddle/core/topology", true},
 		{"core/state", "heddle/core/policy", false},
+		{"core/state", "heddle/core/state/jobs", true},
+		{"core/state/nodes", "heddle/core/state/jobs", false},
+		{"core/state/jobs", "heddle/core/state/nodes", true},
+		{"core/state/jobs", "heddle/core/state/traffic", false},
 		{"core/policy", "heddle/core/policy/fair", false},
+		{"core/policy/fair", "heddle/core/state", true},
+		{"core/policy/fair", "heddle/core/state/jobs", false},
 		{"core/policy/fair", "heddle/core/policy", true},
 		{"core/policy/fair", "heddle/core/policy/delay", false},
 		{"core/policy/fair", "heddle/core/engine", false},
@@ -194,7 +235,9 @@ func TestImportProblems(t *testing.T) {
 		{"yarnproxy/rm", "heddle/core/state", false},
 		{"yarnproxy/amrm", "heddle/yarnproxy/ipc", true},
 		{"yarnproxy/amrm", "heddle/yarnproxy/rest", false},
-		{"yarnproxy/api", "heddle/core/state", true},
+		{"core/state/snapshot", "heddle/core/state", false},
+		{"yarnproxy/api", "heddle/core/state/snapshot", true},
+		{"yarnproxy/api", "heddle/core/state", false},
 		{"yarnproxy/api", "heddle/core/engine", false},
 		{"yarnproxy/api", "github.com/gorilla/mux", true},
 		{"yarnproxy/rm", "github.com/gorilla/mux", false},
@@ -205,6 +248,9 @@ func TestImportProblems(t *testing.T) {
 		{"cmd/heddle", "github.com/prometheus/client_golang/prometheus", true},
 		{"metrics", "heddle/yarnproxy/api", false},
 		{"configs", "heddle/hdfsclient", false},
+		{"configs", "heddle/configs/hadoopconf", true},
+		{"configs/hadoopconf", "heddle/configs", false},
+		{"configs/hadoopconf", "heddle/core/model", false},
 		{"integration/hadoop", "heddle/cmd/heddle", false},
 		{"cmd/heddle", "heddle/cmd/heddle/internal/recording", true},
 		{"somewhere/else", "fmt", false},

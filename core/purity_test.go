@@ -20,19 +20,13 @@ import (
 // result does not depend on the order say so: "// order-free: why".
 func TestMapOrder(t *testing.T) {
 	t.Parallel()
-	exports := map[string]string{}
-	var core []listed
-	for _, p := range goList(t, "-deps", "-export", "./core/...") {
-		exports[p.ImportPath] = p.Export
-		if strings.HasPrefix(p.folder(), "core/") {
-			core = append(core, p)
-		}
-	}
 	fset := token.NewFileSet()
-	conf := types.Config{Importer: importer.ForCompiler(fset, "gc", func(path string) (io.ReadCloser, error) {
-		return os.Open(exports[path])
-	})}
-	for _, p := range core {
+	all := goList(t, "-deps", "-export", "./core/...")
+	conf := types.Config{Importer: compiled(fset, all)}
+	for _, p := range all {
+		if !strings.HasPrefix(p.folder(), "core/") {
+			continue
+		}
 		files := parse(t, fset, &p)
 		if len(files) == 0 {
 			continue
@@ -47,6 +41,15 @@ func TestMapOrder(t *testing.T) {
 			}
 		}
 	}
+}
+
+// compiled imports packages that go list -export has compiled.
+func compiled(fset *token.FileSet, all []listed) types.Importer {
+	exports := map[string]string{}
+	for _, p := range all {
+		exports[p.ImportPath] = p.Export
+	}
+	return importer.ForCompiler(fset, "gc", func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) })
 }
 
 // mapRanges returns the places of a file that range over a map and give no reason.
@@ -115,7 +118,7 @@ func f(m map[string]int, n named, s []int) (sum int) {
 	fset := token.NewFileSet()
 	f := parseSource(t, fset, src)
 	info := &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Uses: map[*ast.Ident]types.Object{}}
-	conf := types.Config{Importer: importer.ForCompiler(fset, "source", nil)}
+	conf := types.Config{Importer: compiled(fset, goList(t, "-deps", "-export", "maps", "slices"))}
 	if _, err := conf.Check("p", fset, []*ast.File{f}, info); err != nil {
 		t.Fatal(err)
 	}

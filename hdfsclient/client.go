@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net/http"
 	"sync/atomic"
 	"time"
@@ -34,7 +33,6 @@ type Options struct {
 	Base     http.RoundTripper  // of HTTP; default: rest's own
 	Log      hclog.Logger       // default: none
 	Now      func() time.Time   // default: the system's clock
-	Rand     *rand.Rand         // for jitter; default: seeded by the clock
 }
 
 // Client answers where blocks are in one nameservice. It is safe for
@@ -63,14 +61,11 @@ func New(cfg Config, opts Options) (*Client, error) {
 	if opts.Log == nil {
 		opts.Log = hclog.NewNullLogger()
 	}
-	if opts.Rand == nil {
-		opts.Rand = rand.New(rand.NewPCG(uint64(opts.Now().UnixNano()), 0))
-	}
 	c := &Client{cfg: cfg, opts: opts, now: opts.Now, cache: newCache(cfg.CacheBlocks), paths: resolver{cfg.Authorities}}
 	c.web = &web{
 		http: rest.New(rest.Options{
 			Timeout: cfg.Timeout, MaxBytes: int64(cfg.MaxBytes), User: cfg.User,
-			Auth: opts.Auth, Budget: opts.Budget, Base: opts.Base, Now: opts.Now,
+			Auth: opts.Auth, Budget: opts.Budget, Base: opts.Base,
 		}),
 		decoders: make(chan *decoder, cfg.Concurrency),
 	}
@@ -78,8 +73,7 @@ func New(cfg Config, opts Options) (*Client, error) {
 		c.web.decoders <- newDecoder()
 	}
 	var err error
-	// The poller backs off by rounds; the group is not to outlast it.
-	c.web.group, err = rest.NewGroupWith(c.web.http, cfg.NameNodes, rest.GroupOptions{MaxBackoff: cfg.Interval})
+	c.web.group, err = rest.NewGroup(c.web.http, cfg.NameNodes)
 	if err != nil {
 		return nil, fmt.Errorf("hdfs: %w", err)
 	}

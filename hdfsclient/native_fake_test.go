@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"heddle/yarnproxy/ipc"
+	"heddle/yarnproxy/ipc/ipctest"
 )
 
 // nativeNameNode answers getFileInfo and getListing as a NameNode of 3.4.3
@@ -124,7 +125,7 @@ func (n *nativeNameNode) serve(conn net.Conn) {
 		if !ok {
 			return
 		}
-		if _, err := conn.Write(ipc.AppendResponse(nil, header, body)); err != nil {
+		if _, err := conn.Write(ipctest.AppendResponse(nil, header, body)); err != nil {
 			return
 		}
 	}
@@ -143,7 +144,7 @@ func (n *nativeNameNode) hello(frames *ipc.Reader) error {
 	if err != nil {
 		return err
 	}
-	c, err := ipc.ParseContext(body)
+	c, err := ipctest.ParseContext(body)
 	if h.CallID != ipc.CallContext || string(c.User) != "heddle" || string(c.Protocol) != clientProtocol {
 		n.t.Errorf("context %+v %q %q", h, c.User, c.Protocol)
 	}

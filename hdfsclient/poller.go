@@ -11,7 +11,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"heddle/core/model"
-	"heddle/yarnproxy/rest"
+	"heddle/yarnproxy/poll"
 )
 
 // Poller reads the blocks of the paths that are wanted and the DataNodes, and
@@ -21,57 +21,44 @@ type Poller struct {
 	wanted func() []string
 	log    hclog.Logger
 
-	paths    map[string]*item // by path as wanted
-	nodes    item
-	failures int // rounds in a row that the NameNode did not answer
-	last     model.PollResult
-	downAt   time.Time
-	usage    rest.Usage // at the end of the last round
+	runner *poll.Runner
+	paths  map[string]*item // by path as wanted
+	nodes  item
 }
 
 // item is one thing to read again and again.
 type item struct {
-	due      time.Time
-	failures int              // in a row
-	last     model.PollResult // of the last attempt
-	about    bool             // the last attempt failed for the path's own sake
+	due     time.Time
+	backoff poll.Backoff
+	last    model.PollResult // of the last attempt
+	about   bool             // the last attempt failed for the path's own sake
 }
 
 // NewPoller builds a poller. Wanted returns the input paths of the jobs that
 // are live now; it is called once a round and must not block.
 func NewPoller(client *Client, wanted func() []string) *Poller {
-	return &Poller{
-		client: client, wanted: wanted, log: client.opts.Log.Named("hdfs"),
-		paths: make(map[string]*item), last: model.PollOK,
-	}
+	p := &Poller{client: client, wanted: wanted, log: client.opts.Log.Named("hdfs"), paths: make(map[string]*item)}
+	cfg := &client.cfg
+	p.runner = poll.New(poll.Config{
+		Source: model.SourceHDFS, Service: "NameNode", Interval: cfg.Interval, MinPause: cfg.Interval, MaxBackoff: cfg.MaxBackoff,
+		Cost: client.Usage, Advice: func(result model.PollResult) string { return advice(result, false) }, Now: client.now, Log: p.log,
+	}, p.poll)
+	return p
 }
 
 // Run polls until ctx ends and returns ctx.Err(). It blocks while out is full.
 func (p *Poller) Run(ctx context.Context, out chan<- model.Observation) error {
-	for {
-		wait := p.round(ctx, out)
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		timer := time.NewTimer(wait)
-		select {
-		case <-ctx.Done():
-			timer.Stop()
-			return ctx.Err()
-		case <-timer.C:
-		}
-	}
+	return p.runner.Run(ctx, out)
 }
 
 // round is one poll.
 type round struct {
 	*Poller
-	out      chan<- model.Observation
-	deadline time.Time // after which nothing more is asked
-	result   model.PollResult
-	errs     []string
-	stop     bool // no use in asking for more in this round
-	down     bool // because the NameNode does not answer
+	*poll.Round
+	result model.PollResult
+	errs   []string
+	stop   bool // no use in asking for more in this round
+	down   bool // because the NameNode does not answer
 }
 
 const maxErrors = 3 // told of one round
@@ -79,11 +66,9 @@ const maxErrors = 3 // told of one round
 // errRoundTime ends what a round has no time for.
 var errRoundTime = errors.New("the time of the round is over; the rest follows in the next")
 
-// round runs one round and returns how long to wait for the next.
-func (p *Poller) round(ctx context.Context, out chan<- model.Observation) time.Duration {
-	cfg := &p.client.cfg
-	start := p.client.now()
-	r := &round{Poller: p, out: out, deadline: start.Add(cfg.RoundTime), result: model.PollOK}
+// poll runs one round.
+func (p *Poller) poll(ctx context.Context, current *poll.Round) poll.Outcome {
+	r := &round{Poller: p, Round: current, result: model.PollOK}
 	err := r.within(ctx, func(ctx context.Context) error { return p.client.ready(ctx, 0) })
 	if err != nil {
 		r.note(err)
@@ -91,33 +76,12 @@ func (p *Poller) round(ctx context.Context, out chan<- model.Observation) time.D
 	}
 	r.readDataNodes(ctx)
 	r.readPaths(ctx)
-	end := p.client.now()
-	usage := p.client.Usage()
-	r.send(ctx, model.PollFact{
-		Result: r.result, Error: strings.Join(r.errs, "; "), DurationMS: end.Sub(start).Milliseconds(),
-		Requests: usage.Requests - p.usage.Requests, Bytes: usage.Bytes - p.usage.Bytes,
-	})
-	p.usage = usage
-	p.tell(r, end)
-	if !r.down {
-		p.failures = 0
-		return cfg.Interval
-	}
-	p.failures++
-	return p.backoff(p.failures)
-}
-
-func (r *round) send(ctx context.Context, fact model.Fact) {
-	o := model.Observation{Source: model.SourceHDFS, At: model.Time(r.client.now().UnixMilli()), Fact: fact}
-	select {
-	case r.out <- o:
-	case <-ctx.Done():
-	}
+	return poll.Outcome{Result: r.result, Error: strings.Join(r.errs, "; "), BackOff: r.down, Partial: !r.down}
 }
 
 // within calls f with what is left of the round's time.
 func (r *round) within(ctx context.Context, f func(context.Context) error) error {
-	limited, cancel := context.WithTimeout(ctx, r.deadline.Sub(r.client.now()))
+	limited, cancel := context.WithTimeout(ctx, r.client.cfg.RoundTime-r.Elapsed())
 	defer cancel()
 	err := f(limited)
 	if err != nil && limited.Err() != nil {
@@ -163,7 +127,7 @@ func (r *round) readDataNodes(ctx context.Context) {
 		return
 	}
 	r.read(&r.nodes, "data nodes", r.client.cfg.DataNodeInterval)
-	r.send(ctx, fact)
+	r.Send(ctx, fact)
 }
 
 // readPaths sends the blocks of the paths that are due, the longest overdue
@@ -187,7 +151,7 @@ func (r *round) readPaths(ctx context.Context) {
 			continue
 		}
 		r.read(at, path, r.client.cfg.CacheAge)
-		r.send(ctx, fact)
+		r.Send(ctx, fact)
 	}
 }
 
@@ -229,7 +193,7 @@ func (r *round) track() []string {
 
 // read notes that something was read, and says so if it could not be before.
 func (r *round) read(at *item, what string, again time.Duration) {
-	if at.failures > 0 {
+	if at.backoff.Failing() {
 		r.log.Info("can be read again", "what", what)
 	}
 	*at = item{due: r.client.now().Add(again), last: model.PollOK}
@@ -246,29 +210,9 @@ func (r *round) failed(at *item, what string, err error) {
 	if at.last != result || at.about != about {
 		r.log.Warn("cannot read", "what", what, "error", err, "do", advice(result, about))
 	}
-	*at = item{last: result, about: about, failures: at.failures + 1}
-	at.due = r.client.now().Add(r.backoff(at.failures))
-}
-
-// tell logs a change between rounds, once.
-func (p *Poller) tell(r *round, end time.Time) {
-	result := model.PollOK
-	if r.down {
-		result = r.result
-	}
-	if result == p.last {
-		return
-	}
-	switch {
-	case result == model.PollOK:
-		p.log.Info("NameNode answers again", "address", p.client.web.group.Active(), "after", end.Sub(p.downAt).Round(time.Millisecond))
-	case p.last == model.PollOK:
-		p.downAt = end
-		p.log.Warn("NameNode cannot be read", "result", string(result), "error", strings.Join(r.errs, "; "), "do", advice(result, false))
-	default: // one outage, said once: a restart passes through unreachable and safe mode
-		p.log.Debug("NameNode still cannot be read, for another reason", "result", string(result), "error", strings.Join(r.errs, "; "), "do", advice(result, false))
-	}
-	p.last = result
+	at.last, at.about = result, about
+	now := r.client.now()
+	at.due = now.Add(at.backoff.Fail(now, r.client.cfg.Interval, r.client.cfg.MaxBackoff))
 }
 
 // advice says what to do about a result.
@@ -290,16 +234,4 @@ func advice(result model.PollResult, about bool) string {
 	case model.PollOK, model.PollBudget:
 	}
 	return "nothing"
-}
-
-// backoff returns how long to wait after so many failures in a row: between
-// half and all of the doubled interval.
-func (p *Poller) backoff(failures int) time.Duration {
-	cfg := &p.client.cfg
-	d := cfg.Interval
-	for i := 1; i < failures && d < cfg.MaxBackoff; i++ {
-		d *= 2
-	}
-	d = min(d, max(cfg.MaxBackoff, cfg.Interval))
-	return d/2 + time.Duration(p.client.opts.Rand.Float64()*float64(d/2))
 }

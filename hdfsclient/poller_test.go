@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net/http"
 	"strings"
 	"sync"
@@ -13,7 +12,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/go-hclog"
 
 	"heddle/core/model"
@@ -78,7 +76,6 @@ func start(t *testing.T, cfg Config, opts Options, wanted ...string) *bench {
 	cfg.NameNodes = []string{"http://nn1:9870"}
 	opts.Base = b
 	opts.Log = hclog.New(&hclog.LoggerOptions{Output: &b.log, DisableTime: true})
-	opts.Rand = rand.New(rand.NewPCG(1, 2))
 	c, err := New(cfg, opts)
 	if err != nil {
 		t.Fatal(err)
@@ -397,23 +394,4 @@ func TestPollerStopsWhileBlocked(t *testing.T) {
 		b.run()
 		synctest.Wait()
 	})
-}
-
-func TestBackoffIsBounded(t *testing.T) {
-	t.Parallel()
-	b := start(t, Config{Interval: time.Second, MaxBackoff: time.Minute}, Options{})
-	seen := map[time.Duration]bool{}
-	for i := 1; i < 100; i++ {
-		d := b.poller.backoff(i)
-		if d < 500*time.Millisecond || d > time.Minute || i > 10 && d < 30*time.Second {
-			t.Fatalf("%v after %d failures", d, i)
-		}
-		seen[d] = true
-	}
-	if len(seen) < 50 {
-		t.Error("no jitter")
-	}
-	if diff := cmp.Diff("nothing", advice(model.PollOK, false)); diff != "" {
-		t.Error(diff)
-	}
 }

@@ -19,26 +19,26 @@ import (
 	"heddle/yarnproxy/amrm/wire"
 )
 
-// This file says generated mixes of ask rows to the real schedulers, with an
+// This file sends generated mixes of ask rows to the real schedulers, with an
 // ApplicationMaster of its own, and holds the model of the ResourceManager that
 // the relay's unit tests use (package rmmodel) against what they make of them.
 
-// mirror is the model beside the ResourceManager: one for each scheduler key,
-// as what was granted, in which order, is the real one's to say.
-type mirror struct {
+// modelRM is the model beside the ResourceManager: one for each scheduler key,
+// because the order of grants across keys is the real scheduler's choice.
+type modelRM struct {
 	scheduler rmmodel.Scheduler
-	keys      map[asks.Key]*twin
+	keys      map[asks.Key]*keyModel
 }
 
-type twin struct {
-	rm       *rmmodel.RM
-	c        *rmmodel.Cluster
-	response int32
-	wanted   []model.RackID // where strict asks may be met
+type keyModel struct {
+	rm          *rmmodel.RM
+	cluster     *rmmodel.Cluster
+	response    int32
+	strictRacks []model.RackID // where strict asks may be met
 }
 
-// say has the model take the rows of a call.
-func (m *mirror) say(call *rmmodel.Call) error {
+// applyRows applies the rows of a call to the model.
+func (m *modelRM) applyRows(call *rmmodel.Call) error {
 	byKey := map[asks.Key][]asks.Row{}
 	for _, r := range call.Rows {
 		byKey[r.Key] = append(byKey[r.Key], r)
@@ -46,8 +46,8 @@ func (m *mirror) say(call *rmmodel.Call) error {
 	for key, rows := range byKey { // order-free: keys know nothing of each other
 		k := m.keys[key]
 		if k == nil {
-			k = &twin{c: rmmodel.NewCluster(racks, perRack, rmmodel.Slot())}
-			k.rm = rmmodel.NewRM(k.c, rmmodel.Defaults(m.scheduler))
+			k = &keyModel{cluster: rmmodel.NewCluster(racks, perRack, rmmodel.Slot())}
+			k.rm = rmmodel.NewRM(k.cluster, rmmodel.Defaults(m.scheduler))
 			k.rm.Register()
 			k.fill(rmmodel.Slot())
 			m.keys[key] = k
@@ -58,30 +58,30 @@ func (m *mirror) say(call *rmmodel.Call) error {
 		}
 		k.response = answer.ResponseID
 		if slices.ContainsFunc(rows, func(r asks.Row) bool { return r.Name == wire.Any }) {
-			k.wanted = call.Racks[key]
+			k.strictRacks = call.Racks[key]
 		}
 	}
 	return nil
 }
 
-func (k *twin) fill(used model.Resource) {
-	for _, n := range k.c.Nodes {
+func (k *keyModel) fill(used model.Resource) {
+	for _, n := range k.cluster.Nodes {
 		n.Used = used
 	}
 }
 
 // grant has the model grant a container of a key on a host, and nowhere else.
-func (m *mirror) grant(g grant) error {
+func (m *modelRM) grant(g grant) error {
 	k := m.keys[g.key]
 	if k == nil {
 		return fmt.Errorf("%+v: nothing was asked for at %v", g, g.key)
 	}
-	k.c.Node(g.host).Used = model.Resource{}
+	k.cluster.Node(g.host).Used = model.Resource{}
 	defer k.fill(rmmodel.Slot())
 	for range 100 { // longer than any delay for locality
 		if got := k.rm.Heartbeat(g.host); len(got) == 1 {
-			if rack := k.c.RackOf(g.host); got[0].Strict && !slices.Contains(k.wanted, rack) {
-				return fmt.Errorf("%+v is on %s, and was to be on %v", g, rack, k.wanted)
+			if rack := k.cluster.RackOf(g.host); got[0].Strict && !slices.Contains(k.strictRacks, rack) {
+				return fmt.Errorf("%+v is on %s, and was to be on %v", g, rack, k.strictRacks)
 			}
 			return nil
 		}
@@ -89,12 +89,12 @@ func (m *mirror) grant(g grant) error {
 	return fmt.Errorf("the ResourceManager granted %+v, and the model does not: it has %v", g, k.rm.Pending())
 }
 
-// more are the containers that the model would grant still, were there room everywhere.
-func (m *mirror) more() (more []*rmmodel.Container) {
+// remainingGrants returns the containers that the model would still grant if every node were empty.
+func (m *modelRM) remainingGrants() (more []*rmmodel.Container) {
 	for _, k := range m.keys { // any order: there should be none
 		for range 100 {
 			k.fill(model.Resource{})
-			for _, n := range k.c.Nodes {
+			for _, n := range k.cluster.Nodes {
 				more = append(more, k.rm.Heartbeat(n.Host)...)
 			}
 		}
@@ -102,8 +102,8 @@ func (m *mirror) more() (more []*rmmodel.Container) {
 	return more
 }
 
-// differs says where the rows the ResourceManager shows are not the model's.
-func (m *mirror) differs(shown []model.AskRow) error {
+// compareRows returns an error that shows both if the ResourceManager's rows are not the model's.
+func (m *modelRM) compareRows(shown []model.AskRow) error {
 	type name struct {
 		key  asks.Key
 		name string
@@ -155,7 +155,7 @@ func scenarios(t *testing.T, s rmmodel.Scheduler, n int) [][]rmmodel.Call {
 	return all
 }
 
-// askMixes says generated mixes of asks to a scheduler, two at a time, and
+// askMixes sends generated mixes of asks to a scheduler, two at a time, and
 // compares what it shows as pending with the model after each call.
 func askMixes(t *testing.T, c *hadoop.Cluster, s hadoop.Scheduler) {
 	t.Helper()
@@ -166,16 +166,16 @@ func askMixes(t *testing.T, c *hadoop.Cluster, s hadoop.Scheduler) {
 				t.Parallel()
 				turns <- struct{}{}
 				t.Cleanup(func() { <-turns })
-				mix(newAsker(t, c, s, "MAPREDUCE", rmScheduler), rmmodel.Scheduler(s), uint64(i), calls)
+				runMix(newTestApp(t, c, s, "MAPREDUCE", rmScheduler), rmmodel.Scheduler(s), uint64(i), calls)
 			})
 		}
 	})
 }
 
-// mix makes calls one after the other, at any time after the last one was answered.
-func mix(a *asker, s rmmodel.Scheduler, seed uint64, calls []rmmodel.Call) {
+// runMix makes calls one after the other, at any time after the last one was answered.
+func runMix(a *testApp, s rmmodel.Scheduler, seed uint64, calls []rmmodel.Call) {
 	rng := rand.New(rand.NewPCG(seed, 1))
-	m := &mirror{scheduler: s, keys: map[asks.Key]*twin{}}
+	m := &modelRM{scheduler: s, keys: map[asks.Key]*keyModel{}}
 	granted, strict := 0, 0
 	replay := func(fresh []grant) {
 		for _, g := range fresh {
@@ -187,7 +187,7 @@ func mix(a *asker, s rmmodel.Scheduler, seed uint64, calls []rmmodel.Call) {
 	}
 	heartbeats := func(patience time.Duration) { // until nothing is granted for so long
 		for quiet := time.Now(); ; time.Sleep(100 * time.Millisecond) {
-			if fresh := a.giveBack(); len(fresh) > 0 {
+			if fresh := a.releaseAll(); len(fresh) > 0 {
 				replay(fresh)
 				quiet = time.Now()
 			}
@@ -199,13 +199,13 @@ func mix(a *asker, s rmmodel.Scheduler, seed uint64, calls []rmmodel.Call) {
 	say := func(call *rmmodel.Call) {
 		a.t.Helper()
 		replay(a.call(unmanaged.Call{Rows: a.sized(call.Rows)})) // granted before the rows came
-		if err := m.say(call); err != nil {
+		if err := m.applyRows(call); err != nil {
 			a.t.Fatalf("%v: %v", call, err)
 		}
-		for start := time.Now(); ; replay(a.giveBack()) { // until the answers have told of all that was granted
-			shown, err := a.pending(within(a.t, 10*time.Second))
+		for start := time.Now(); ; replay(a.releaseAll()) { // until the answers have reported every grant
+			shown, err := a.pending(withTimeout(a.t, 10*time.Second))
 			if err == nil {
-				err = m.differs(shown)
+				err = m.compareRows(shown)
 			}
 			if err == nil {
 				return
@@ -221,18 +221,18 @@ func mix(a *asker, s rmmodel.Scheduler, seed uint64, calls []rmmodel.Call) {
 		strict += len(calls[i].Racks)
 		heartbeats(time.Duration(rng.IntN(800)) * time.Millisecond)
 	}
-	heartbeats(everyNode)
-	if more := m.more(); len(more) > 0 {
+	heartbeats(nodeHeartbeats)
+	if more := m.remainingGrants(); len(more) > 0 {
 		a.t.Errorf("the ResourceManager grants nothing more, the model %+v", more[0])
 	}
 	a.relax(say)
-	heartbeats(everyNode)
-	a.free()
+	heartbeats(nodeHeartbeats)
+	a.waitReleased()
 	a.t.Logf("%d calls, %d strict asks, %d containers", len(calls), strict, granted)
 }
 
 // sized are the rows of a scenario with containers of the application's size.
-func (a *asker) sized(rows []asks.Row) []wire.NewRow {
+func (a *testApp) sized(rows []asks.Row) []wire.NewRow {
 	sized := make([]wire.NewRow, 0, len(rows))
 	for _, r := range rows {
 		sized = append(sized, wire.NewRow{
@@ -243,9 +243,9 @@ func (a *asker) sized(rows []asks.Row) []wire.NewRow {
 }
 
 // relax ends every strict ask that waits, as a fall back does: its ANY becomes a relaxed one.
-func (a *asker) relax(say func(*rmmodel.Call)) {
+func (a *testApp) relax(say func(*rmmodel.Call)) {
 	a.t.Helper()
-	rows, err := a.pending(within(a.t, 10*time.Second))
+	rows, err := a.pending(withTimeout(a.t, 10*time.Second))
 	if err != nil {
 		a.t.Fatal(err)
 	}

@@ -153,7 +153,7 @@ const jobLimit = 10 * time.Minute
 // job runs a program to its end.
 func (r *trial) job(program string, args ...string) ended {
 	r.t.Helper()
-	job, err := r.c.JobWith(within(r.t, jobLimit), r.with, program, args...)
+	job, err := r.c.JobWith(withTimeout(r.t, jobLimit), r.with, program, args...)
 	if err != nil {
 		r.t.Fatalf("%s: %v", r.dir, err)
 	}
@@ -164,10 +164,10 @@ func (r *trial) job(program string, args ...string) ended {
 // returns waits for the end.
 func (r *trial) start(program string, args ...string) func() ended {
 	r.t.Helper()
-	ctx, done, tag := within(r.t, jobLimit), make(chan finished, 1), path.Base(r.dir)
+	ctx, done, tag := withTimeout(r.t, jobLimit), make(chan jobResult, 1), path.Base(r.dir)
 	go func() {
 		job, err := r.c.JobWith(ctx, r.with, program, append([]string{"-Dmapreduce.job.tags=" + tag}, args...)...)
-		done <- finished{job, err}
+		done <- jobResult{job, err}
 	}()
 	eventually(r.t, jobLimit, program+" is submitted", func(ctx context.Context) error {
 		apps, err := r.c.AppsTagged(ctx, tag)
@@ -188,7 +188,7 @@ func (r *trial) start(program string, args ...string) func() ended {
 // ended gets when a job began and ended, and logs where its tasks ran.
 func (r *trial) ended(program, job string) ended {
 	r.t.Helper()
-	ctx := within(r.t, time.Minute)
+	ctx := withTimeout(r.t, time.Minute)
 	if _, err := r.c.Ended(ctx, job); err != nil {
 		r.t.Fatal(err)
 	}

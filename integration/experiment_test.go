@@ -33,9 +33,9 @@ func fromEnv(name string, otherwise ...string) []string {
 	return otherwise
 }
 
-// planning is a policy's section of the configuration, at its defaults; but
+// policySection is a policy's section of the configuration, at its defaults; but
 // ShuffleWatcher's takes jobs it knows nothing of as the paper does.
-func planning(policy string) string {
+func policySection(policy string) string {
 	params := ""
 	if policy == "shufflewatcher" {
 		params = ", params: {assume_unknown: true}"
@@ -64,25 +64,25 @@ func (s *scenario) arms() []*arm {
 	return arms
 }
 
-// under runs jobs as the arm does: with a heddle of its policy, that is there
+// runJobs runs jobs as the arm does: with a heddle of its policy, that is there
 // for these jobs alone, or without. It returns the plans there were.
-func (a *arm) under(t *testing.T, c *hadoop.Cluster, jobs func(hadoop.Settings)) []*model.Plan {
+func (a *arm) runJobs(t *testing.T, c *hadoop.Cluster, jobs func(hadoop.Settings)) []*model.Plan {
 	t.Helper()
 	if a.policy == "" {
 		jobs(nil)
 		return nil
 	}
-	config := strings.Split(steering(t, c, "enforce"), "\n")
-	for key, line := range map[string]string{"policy: ": planning(a.policy), "uplinks: ": fmt.Sprintf("uplinks: {capacity: %dMbps}", experimentMbit)} {
+	config := strings.Split(relaySettings(t, c, "enforce"), "\n")
+	for key, line := range map[string]string{"policy: ": policySection(a.policy), "uplinks: ": fmt.Sprintf("uplinks: {capacity: %dMbps}", experimentMbit)} {
 		i := slices.IndexFunc(config, func(line string) bool { return strings.HasPrefix(line, key) })
 		config[i] = line
 	}
 	s := startConfigured(t, c, strings.Join(config, "\n"))
 	defer s.stop()
 	jobs(throughRelay(c))
-	r := s.relayed(within(t, 10*time.Second))
+	r := s.relayStatus(withTimeout(t, 10*time.Second))
 	var plans []*model.Plan
-	for _, d := range s.decisions(within(t, time.Minute)) {
+	for _, d := range s.decisions(withTimeout(t, time.Minute)) {
 		if d.Plan != nil {
 			plans = append(plans, d.Plan)
 		}
@@ -91,7 +91,7 @@ func (a *arm) under(t *testing.T, c *hadoop.Cluster, jobs func(hadoop.Settings))
 	return plans
 }
 
-// lastPlans says what was last planned for each stage of each application.
+// lastPlans prints the last plan of each stage of each application.
 func lastPlans(plans []*model.Plan) string {
 	var order []string
 	last := map[string]string{}
@@ -117,8 +117,8 @@ func TestExperiment(t *testing.T) {
 		t.Skip("an experiment of half an hour or more: make experiment")
 	}
 	chosen := chosenScenarios(t)
-	hadoop.Need(t)
-	c, err := hadoop.Start(within(t, 5*time.Minute), hadoop.Options{Racks: 3, HostsPerRack: 3, UplinkMbit: experimentMbit, Log: os.Stdout})
+	hadoop.Require(t)
+	c, err := hadoop.Start(withTimeout(t, 5*time.Minute), hadoop.Options{Racks: 3, HostsPerRack: 3, UplinkMbit: experimentMbit, Log: os.Stdout})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,9 +130,9 @@ func TestExperiment(t *testing.T) {
 	for _, s := range chosen {
 		s.writeInput(t, c)
 		arms := s.arms()
-		for n := range runs(t, experimentRuns) {
+		for n := range repetitions(t, experimentRuns) {
 			for _, a := range arms {
-				s.check(t, a, a.try(s, &trial{t: t, c: c, dir: fmt.Sprintf("/%s-%s-%d", s.name, a.name(), n)}))
+				s.check(t, a, a.run(s, &trial{t: t, c: c, dir: fmt.Sprintf("/%s-%s-%d", s.name, a.name(), n)}))
 			}
 		}
 		t.Logf("%s: %s, %d Mbit/s uplinks:\n%s", s.name, s.about, experimentMbit, table(s.columns, arms))
@@ -160,7 +160,7 @@ func (s *scenario) writeInput(t *testing.T, c *hadoop.Cluster) {
 	t.Helper()
 	for _, step := range []func() error{
 		func() error { return c.Shape(0) },
-		func() error { return s.input(within(t, 5*time.Minute), c) },
+		func() error { return s.input(withTimeout(t, 5*time.Minute), c) },
 		func() error { return c.Shape(experimentMbit) },
 	} {
 		if err := step(); err != nil {
@@ -169,7 +169,7 @@ func (s *scenario) writeInput(t *testing.T, c *hadoop.Cluster) {
 	}
 }
 
-// check wants the plans of an arm to have been made for the reason that the
+// check fails unless some plan of an arm was made for the reason that the
 // scenario is there to try.
 func (s *scenario) check(t *testing.T, a *arm, plans []*model.Plan) {
 	t.Helper()
@@ -179,17 +179,17 @@ func (s *scenario) check(t *testing.T, a *arm, plans []*model.Plan) {
 	}
 }
 
-// try runs the scenario once. What is prepared is steered under every arm, so
+// run runs the scenario once. What is prepared is steered under every arm, so
 // that it is in the same place.
-func (a *arm) try(s *scenario, r *trial) []*model.Plan {
+func (a *arm) run(s *scenario, r *trial) []*model.Plan {
 	r.t.Helper()
 	if a.policy == "" && s.prepare != nil {
-		(&arm{policy: "shufflewatcher"}).under(r.t, r.c, func(with hadoop.Settings) {
+		(&arm{policy: "shufflewatcher"}).runJobs(r.t, r.c, func(with hadoop.Settings) {
 			r.with = with
 			s.prepare(r)
 		})
 	}
-	return a.under(r.t, r.c, func(with hadoop.Settings) {
+	return a.runJobs(r.t, r.c, func(with hadoop.Settings) {
 		r.with = with
 		if a.policy != "" && s.prepare != nil {
 			s.prepare(r)
@@ -217,7 +217,7 @@ func (a *arm) measure(s *scenario, r *trial) {
 	one = append(one, total)
 	a.runs = append(a.runs, one)
 	r.t.Logf("%s: %s: %.1f", r.dir, strings.Join(append(slices.Clone(s.columns), crossRackMB), ", "), one)
-	if _, err := r.c.FS(within(r.t, time.Minute), "-rm", "-r", "-skipTrash", r.dir); err != nil {
+	if _, err := r.c.FS(withTimeout(r.t, time.Minute), "-rm", "-r", "-skipTrash", r.dir); err != nil {
 		r.t.Fatal(err)
 	}
 }

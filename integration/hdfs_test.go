@@ -67,7 +67,7 @@ func (tr tree) write(t *testing.T, local string) {
 // those of fsck. What each takes is logged.
 func TestListings(t *testing.T) {
 	c := cluster(t)
-	hadoop.Need(t, hadoop.Spark)
+	hadoop.Require(t, hadoop.Spark)
 	local := t.TempDir()
 	trees := listingTrees()
 	for _, tr := range trees {
@@ -75,7 +75,7 @@ func TestListings(t *testing.T) {
 	}
 	began := time.Now()
 	put := []string{"-Ddfs.replication=3", fmt.Sprintf("-Ddfs.blocksize=%d", listingBlock), "-put", "-d", "-t", "8", local, "/listings"}
-	if _, err := c.FS(within(t, 10*time.Minute), put...); err != nil {
+	if _, err := c.FS(withTimeout(t, 10*time.Minute), put...); err != nil {
 		t.Fatal(err)
 	}
 	written := time.Since(began)
@@ -144,7 +144,7 @@ func (w listingWalks) equal(t *testing.T, reported []hadoop.ListedBlock) {
 		byPath[want[i].Path] = append(byPath[want[i].Path], want[i])
 	}
 	for name, client := range map[string]*hdfsclient.Client{"native": w.native, "WebHDFS": w.web} {
-		fact, err := client.Blocks(within(t, time.Minute), w.dir)
+		fact, err := client.Blocks(withTimeout(t, time.Minute), w.dir)
 		if err != nil {
 			t.Fatal(name, err)
 		}
@@ -161,7 +161,7 @@ func (w listingWalks) equal(t *testing.T, reported []hadoop.ListedBlock) {
 		}
 		for i := 0; i < len(want); i += max(1, len(want)/50) {
 			path := want[i].Path
-			blocks, err := client.BlockLocations(within(t, time.Minute), path)
+			blocks, err := client.BlockLocations(withTimeout(t, time.Minute), path)
 			if err != nil {
 				t.Fatal(name, err)
 			}
@@ -244,7 +244,7 @@ func (w listingWalks) measure(t *testing.T) {
 		{"heddle WebHDFS", timed(w.web)},
 		{"Hadoop's client", func() (hadoop.Listed, error) { return w.java.Walk(w.dir) }},
 	}
-	rounds := runs(t, listingRuns)
+	rounds := repetitions(t, listingRuns)
 	took := make([][]float64, len(ways)) // ms
 	for round := range 2 * rounds {
 		for i := range ways {

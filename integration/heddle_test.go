@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"net"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,95 +18,12 @@ import (
 
 	"heddle/core/model"
 	"heddle/core/shuffle"
-	"heddle/core/state"
+	"heddle/core/state/snapshot"
 	"heddle/integration/hadoop"
 )
 
-// The tests of this file hold what heddle says against Hadoop's own tools and
+// The tests of this file compare heddle's answers with Hadoop's own tools and
 // the interface counters of the rack uplinks.
-
-// TestHeddleSeesTheCluster: nodes, memory, vcores and containers per rack equal
-// the ResourceManager's.
-func TestHeddleSeesTheCluster(t *testing.T) {
-	c := cluster(t)
-	s := startService(t, c)
-	type load struct{ nodes, memory, vcores, containers int }
-	var answer struct {
-		Nodes struct {
-			Node []struct {
-				Rack                                                         string
-				UsedMemoryMB, AvailMemoryMB, UsedVirtualCores, NumContainers int
-				AvailableVirtualCores                                        int
-			}
-		}
-	}
-	eventually(t, 20*time.Second, "heddle's racks equal the ResourceManager's", func(ctx context.Context) error {
-		if err := c.GetJSON(ctx, c.RMURL()+"/ws/v1/cluster/nodes", &answer); err != nil {
-			return err
-		}
-		want, got := map[string]load{}, map[string]load{}
-		for _, n := range answer.Nodes.Node {
-			l := want[n.Rack]
-			want[n.Rack] = load{l.nodes + 1, l.memory + n.UsedMemoryMB + n.AvailMemoryMB, l.vcores + n.UsedVirtualCores + n.AvailableVirtualCores, l.containers + n.NumContainers}
-		}
-		var racks struct{ Racks []state.RackView }
-		if err := s.get(ctx, "/v1/racks", &racks); err != nil {
-			return err
-		}
-		for _, r := range racks.Racks {
-			all := 0
-			for _, n := range r.Containers {
-				all += n
-			}
-			got[string(r.ID)] = load{r.Nodes[model.NodeRunning], int(r.Total.MemoryMiB), int(r.Total.VCores), all}
-		}
-		if diff := cmp.Diff(want, got, cmp.AllowUnexported(load{})); diff != "" {
-			return fmt.Errorf("(-ResourceManager +heddle):\n%s", diff)
-		}
-		return nil
-	})
-}
-
-// TestHeddleBlocksEqualFsck: block locations and racks equal
-// fsck -files -blocks -locations -racks, block by block.
-func TestHeddleBlocksEqualFsck(t *testing.T) {
-	c := cluster(t)
-	s := startService(t, c)
-	put(t, c, "/located", make([]byte, 7<<20), "-Ddfs.blocksize="+strconv.Itoa(1<<20), "-Ddfs.replication=3")
-	files, err := c.Fsck(within(t, time.Minute), "/located")
-	if err != nil || len(files) != 1 {
-		t.Fatalf("fsck: %d files, %v", len(files), err)
-	}
-	var answer struct{ Blocks []model.Block }
-	if err := s.get(within(t, time.Minute), "/v1/blocks?path=/located", &answer); err != nil {
-		t.Fatal(err)
-	}
-	host := map[string]string{}
-	for _, h := range c.Hosts() {
-		host[c.Addr(h)] = h
-	}
-	var want, got [][]string
-	for _, b := range files[0].Blocks {
-		one := []string{strconv.FormatInt(b.Len, 10)}
-		for _, r := range b.Replicas {
-			ip, _, _ := net.SplitHostPort(r.Addr)
-			one = append(one, r.Rack+"/"+host[ip])
-		}
-		slices.Sort(one[1:])
-		want = append(want, one)
-	}
-	for _, b := range answer.Blocks {
-		one := []string{strconv.FormatInt(int64(b.Length), 10)}
-		for i := range b.Hosts {
-			one = append(one, string(b.Racks[i])+"/"+b.Hosts[i])
-		}
-		slices.Sort(one[1:])
-		got = append(got, one)
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-fsck +heddle):\n%s", diff)
-	}
-}
 
 // Stated errors of heddle's figures against the cluster's own.
 const (
@@ -120,8 +36,8 @@ const (
 	uplinkError = 0.25
 )
 
-// TestHeddleFollowsTerasort: what heddle says of a job equals what Hadoop's
-// counters say of it once it has ended.
+// TestHeddleFollowsTerasort: heddle's figures of a job equal Hadoop's counters
+// once it has ended.
 func TestHeddleFollowsTerasort(t *testing.T) {
 	c := cluster(t)
 	const rows, reduces = 1_500_000, 5
@@ -134,16 +50,16 @@ func TestHeddleFollowsTerasort(t *testing.T) {
 	}
 	job := runJob(t, c, "terasort", "-Dmapreduce.job.reduces="+strconv.Itoa(reduces), "-Dmapreduce.job.reduce.slowstart.completedmaps=1.0",
 		"-Dmapreduce.input.fileinputformat.split.maxsize=10000000", "/sort/in", "/sort/out")
-	var seen *state.AppView
+	var seen *application
 	eventually(t, 3*time.Minute, "the job's last facts", func(ctx context.Context) (err error) {
-		seen, err = s.whole(ctx, job)
+		seen, err = s.completeApp(ctx, job)
 		return err
 	})
 	after, err := c.UplinkBytes()
 	if err != nil {
 		t.Fatal(err)
 	}
-	attempts, err := c.Attempts(within(t, time.Minute), job)
+	attempts, err := c.Attempts(withTimeout(t, time.Minute), job)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,11 +73,11 @@ func TestHeddleFollowsTerasort(t *testing.T) {
 	checkUplinks(t, s, before, after)
 }
 
-// checkReducePlan wants the job's preferences to be the closed form of its map
+// checkReducePlan checks that the job's preferences are the closed form of its map
 // output: reduces in proportion, by largest remainder. The plan was made while
 // the job ran, of the map output known then, which may differ from the counters
 // of the end by the stated error.
-func checkReducePlan(t *testing.T, c *hadoop.Cluster, a *state.AppView, output map[model.RackID]model.Bytes, reduces int) {
+func checkReducePlan(t *testing.T, c *hadoop.Cluster, a *application, output map[model.RackID]model.Bytes, reduces int) {
 	t.Helper()
 	racks := c.Racks()
 	for _, p := range a.Plans {
@@ -210,7 +126,7 @@ func checkPlacements(t *testing.T, c *hadoop.Cluster, s *service, output map[mod
 	var answer struct {
 		Placements []struct{ Racks []model.RackTarget }
 	}
-	if err := s.post(within(t, time.Minute), "/v1/placements", question, &answer); err != nil {
+	if err := s.post(withTimeout(t, time.Minute), "/v1/placements", question, &answer); err != nil {
 		t.Fatal(err)
 	}
 	if len(answer.Placements) != 1 {
@@ -247,7 +163,7 @@ func checkSpread(t *testing.T, s *service, job string, attempts []hadoop.Attempt
 	if worst > spreadError {
 		t.Errorf("the spread is off by %.3f of the job's map output, stated is %.2f", worst, spreadError)
 	}
-	var seen *state.AppView
+	var seen *application
 	eventually(t, 2*time.Minute, "the job seen with a small budget", func(ctx context.Context) (err error) {
 		seen, err = s.app(ctx, job)
 		if err == nil && seen.MapOutput.Total != total {
@@ -295,8 +211,8 @@ func checkUplinks(t *testing.T, s *service, before, after map[string]hadoop.Traf
 	})
 }
 
-// once wants one line of the log to hold all of these.
-func (s *service) once(t *testing.T, parts ...string) {
+// expectOneLogLine checks that exactly one line of the log contains all parts.
+func (s *service) expectOneLogLine(t *testing.T, parts ...string) {
 	t.Helper()
 	n := 0
 	for line := range strings.Lines(s.log.String()) {
@@ -315,26 +231,26 @@ func (s *service) once(t *testing.T, parts ...string) {
 func TestHeddleOutlivesRestarts(t *testing.T) {
 	c := cluster(t)
 	s := startService(t, c)
-	counters := s.watch(t)
+	counters := s.watchCounters(t)
 
 	if err := c.StopDaemon(hadoop.NameNode, hadoop.Master); err != nil {
 		t.Fatal(err)
 	}
-	s.until(t, time.Minute, "heddle_source_up", 0, `source="hdfs"`)
+	s.waitMetric(t, time.Minute, "heddle_source_up", 0, `source="hdfs"`)
 	if err := c.StartDaemon(hadoop.NameNode, hadoop.Master); err != nil {
 		t.Fatal(err)
 	}
-	s.until(t, 2*time.Minute, "heddle_source_up", 1, `source="hdfs"`)
-	s.once(t, "NameNode cannot be read")
-	s.once(t, "NameNode answers again")
+	s.waitMetric(t, 2*time.Minute, "heddle_source_up", 1, `source="hdfs"`)
+	s.expectOneLogLine(t, "NameNode cannot be read")
+	s.expectOneLogLine(t, "NameNode answers again")
 
 	job := s.surviveResourceManager(t, c)
-	if n, err := s.metric(within(t, time.Minute), "heddle_resourcemanager_restarts_total"); err != nil || n != 1 {
+	if n, err := s.metric(withTimeout(t, time.Minute), "heddle_resourcemanager_restarts_total"); err != nil || n != 1 {
 		t.Errorf("heddle counts %v ResourceManager restarts, %v; want 1", n, err)
 	}
-	s.once(t, "resource manager poll failed")
-	s.once(t, "resource manager answers again")
-	if a, err := s.app(within(t, time.Minute), job); err != nil || a.State != model.AppFinished {
+	s.expectOneLogLine(t, "ResourceManager cannot be read")
+	s.expectOneLogLine(t, "ResourceManager answers again")
+	if a, err := s.app(withTimeout(t, time.Minute), job); err != nil || a.State != model.AppFinished {
 		t.Errorf("the job that ran over the restart: %+v, %v", a, err)
 	}
 
@@ -343,11 +259,11 @@ func TestHeddleOutlivesRestarts(t *testing.T) {
 	if err := c.KillDaemon(hadoop.NodeManager, lost); err != nil {
 		t.Fatal(err)
 	}
-	s.until(t, 2*time.Minute, "heddle_rack_nodes", 1, rack, `state="lost"`)
+	s.waitMetric(t, 2*time.Minute, "heddle_rack_nodes", 1, rack, `state="lost"`)
 	if err := c.StartDaemon(hadoop.NodeManager, lost); err != nil {
 		t.Fatal(err)
 	}
-	s.until(t, time.Minute, "heddle_rack_nodes", perRack, rack, `state="running"`)
+	s.waitMetric(t, time.Minute, "heddle_rack_nodes", perRack, rack, `state="running"`)
 	counters()
 }
 
@@ -355,14 +271,14 @@ func TestHeddleOutlivesRestarts(t *testing.T) {
 // starts it again; the job ends well, and heddle sees it all.
 func (s *service) surviveResourceManager(t *testing.T, c *hadoop.Cluster) string {
 	t.Helper()
-	done := make(chan finished, 1)
-	ctx := within(t, 3*time.Minute)
+	done := make(chan jobResult, 1)
+	ctx := withTimeout(t, 3*time.Minute)
 	go func() {
 		job, err := c.SleepJob(ctx, "-m", "2", "-r", "1", "-mt", "25000", "-rt", "1000")
-		done <- finished{job, err}
+		done <- jobResult{job, err}
 	}()
 	eventually(t, time.Minute, "heddle sees two maps run", func(ctx context.Context) error {
-		var answer struct{ Applications []state.AppView }
+		var answer struct{ Applications []snapshot.App }
 		if err := s.get(ctx, "/v1/applications?state=RUNNING", &answer); err != nil {
 			return err
 		}
@@ -374,11 +290,11 @@ func (s *service) surviveResourceManager(t *testing.T, c *hadoop.Cluster) string
 	if err := c.KillDaemon(hadoop.ResourceManager, hadoop.Master); err != nil {
 		t.Fatal(err)
 	}
-	s.until(t, time.Minute, "heddle_source_up", 0, `source="rm"`)
+	s.waitMetric(t, time.Minute, "heddle_source_up", 0, `source="rm"`)
 	if err := c.StartDaemon(hadoop.ResourceManager, hadoop.Master); err != nil {
 		t.Fatal(err)
 	}
-	s.until(t, 2*time.Minute, "heddle_source_up", 1, `source="rm"`)
+	s.waitMetric(t, 2*time.Minute, "heddle_source_up", 1, `source="rm"`)
 	f := <-done
 	if f.err != nil {
 		t.Fatal(f.err)
@@ -393,8 +309,8 @@ func (s *service) surviveResourceManager(t *testing.T, c *hadoop.Cluster) string
 	return f.job
 }
 
-// until waits until a metric has a value.
-func (s *service) until(t *testing.T, d time.Duration, name string, want float64, labels ...string) {
+// waitMetric waits until a metric has a value.
+func (s *service) waitMetric(t *testing.T, d time.Duration, name string, want float64, labels ...string) {
 	t.Helper()
 	eventually(t, d, fmt.Sprintf("%s%v is %v", name, labels, want), func(ctx context.Context) error {
 		got, err := s.metric(ctx, name, labels...)
@@ -405,12 +321,12 @@ func (s *service) until(t *testing.T, d time.Duration, name string, want float64
 	})
 }
 
-// watch remembers every counter now; the function it returns wants none of them
-// to have gone back.
-func (s *service) watch(t *testing.T) func() {
+// watchCounters reads every counter; the function it returns checks that none of
+// them has decreased since.
+func (s *service) watchCounters(t *testing.T) func() {
 	t.Helper()
 	read := func() map[string]float64 {
-		status, body, err := s.fetch(within(t, time.Minute), "/metrics")
+		status, body, err := s.fetch(withTimeout(t, time.Minute), "/metrics")
 		if err != nil || status != 200 {
 			t.Fatalf("GET /metrics: %d %v", status, err)
 		}

@@ -5,6 +5,7 @@ package integration
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"sync"
@@ -31,28 +32,33 @@ var boot = sync.OnceValues(func() (*hadoop.Cluster, error) {
 		return nil, errors.New("the cluster did not start, the first test's output says why")
 	}
 	fmt.Printf("hadoop: %d racks of %d hosts are up after %.1f s\n", racks, perRack, time.Since(start).Seconds())
-	atEnd = c.Close
+	closeCluster = c.Close
 	return c, nil
 })
 
-// atEnd closes the shared cluster once there is one.
-var atEnd = func() error { return nil }
+// closeCluster closes the shared cluster once there is one.
+var closeCluster = func() error { return nil }
 
 func TestMain(m *testing.M) {
-	code := hadoop.Main(m, hadoop.Spark, hadoop.Tez)
-	if err := atEnd(); err != nil {
+	flag.Parse()
+	var extras []hadoop.Extra
+	if !testing.Short() { // the tour runs MapReduce alone
+		extras = []hadoop.Extra{hadoop.Spark, hadoop.Tez}
+	}
+	code := hadoop.Main(m, extras...)
+	if err := closeCluster(); err != nil {
 		fmt.Println("close the cluster:", err)
 		code = 1
 	}
 	os.Exit(code)
 }
 
-// cluster is the shared cluster, in which everything works, and is to work
-// again when the test ends. The test is skipped where there can be no cluster.
+// cluster returns the shared cluster, in which everything works, and checks that
+// everything works again when the test ends. The test is skipped where there can be no cluster.
 // Tests of one cluster do not run in parallel.
 func cluster(t *testing.T) *hadoop.Cluster {
 	t.Helper()
-	hadoop.Need(t)
+	hadoop.Require(t)
 	c, err := boot()
 	if err != nil {
 		t.Fatal(err)
@@ -67,8 +73,8 @@ func cluster(t *testing.T) *hadoop.Cluster {
 	return c
 }
 
-// within is a context for a step that takes seconds when it works.
-func within(t *testing.T, d time.Duration) context.Context {
+// withTimeout returns a context that ends with the test, and after d.
+func withTimeout(t *testing.T, d time.Duration) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), d)
 	t.Cleanup(cancel)
@@ -78,7 +84,7 @@ func within(t *testing.T, d time.Duration) context.Context {
 // eventually calls ok every so often until it returns nil.
 func eventually(t *testing.T, d time.Duration, what string, ok func(context.Context) error) {
 	t.Helper()
-	ctx := within(t, d)
+	ctx := withTimeout(t, d)
 	tick := time.NewTicker(300 * time.Millisecond)
 	defer tick.Stop()
 	for {

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"heddle/core/model"
-	"heddle/core/state"
+	"heddle/core/state/snapshot"
 	"heddle/integration/hadoop"
 	"heddle/integration/unmanaged"
 )
@@ -19,37 +19,37 @@ import (
 // The tests of this file make allocate calls through the relay one by one, as
 // no framework does: repeated, and with the relay killed between two of them.
 // The application is of type SPARK, all of whose asks are for executors, which
-// the policy wants on as few racks as will do.
+// the policy puts on as few racks as possible.
 
-// executors is an application that wants executors, as AMRMClient asks for them:
-// ANY is said again whenever a container came.
+// executors is an application that asks for executors as AMRMClient does: it sends
+// the count of ANY again whenever a container was granted.
 type executors struct {
-	*asker
-	wanted   int32 // not granted yet
-	said     int32
-	asked    int32 // in all
-	got      []grant
-	restated int32 // sum of what was asked again after something was granted: each may have been granted meanwhile
+	*testApp
+	wanted     int32 // not granted yet
+	lastAny    int32
+	asked      int32 // in all
+	grants     []grant
+	askedAgain int32 // sum of the counts sent again after a grant: each of them may be granted twice
 }
 
 // newExecutors has an application known to heddle.
 func newExecutors(t *testing.T, c *hadoop.Cluster, s *service) *executors {
 	t.Helper()
-	e := &executors{asker: newAsker(t, c, hadoop.Capacity, "SPARK", c.GatewayAddr()+":"+relayPort)}
-	e.id = 0 // as AMRMClient writes it
-	e.known(s)
+	e := &executors{testApp: newTestApp(t, c, hadoop.Capacity, "SPARK", c.GatewayAddr()+":"+relayPort)}
+	e.requestID = 0 // as AMRMClient writes it
+	e.waitKnown(s)
 	return e
 }
 
-// known waits until heddle has seen the application, and that the cluster is empty.
-func (e *executors) known(s *service) {
+// waitKnown waits until heddle has seen the application, and that the cluster is empty.
+func (e *executors) waitKnown(s *service) {
 	e.t.Helper()
 	time.Sleep(time.Second) // two polls: what heddle shows is not from before the last release
 	eventually(e.t, 20*time.Second, "heddle knows "+e.ID, func(ctx context.Context) error {
 		if _, err := s.app(ctx, e.ID); err != nil {
 			return err
 		}
-		var seen struct{ Racks []state.RackView }
+		var seen struct{ Racks []snapshot.Rack }
 		if err := s.get(ctx, "/v1/racks", &seen); err != nil {
 			return err
 		}
@@ -62,8 +62,8 @@ func (e *executors) known(s *service) {
 	})
 }
 
-// want asks for more.
-func (e *executors) want(n int32) {
+// askFor asks for more.
+func (e *executors) askFor(n int32) {
 	e.t.Helper()
 	e.wanted += n
 	e.asked += n
@@ -74,26 +74,26 @@ func (e *executors) want(n int32) {
 func (e *executors) heartbeat() {
 	e.t.Helper()
 	var c unmanaged.Call
-	if e.wanted != e.said {
+	if e.wanted != e.lastAny {
 		c.Rows = e.rows(fmt.Sprintf("1: *=%d", e.wanted))
-		if e.wanted < e.said {
-			e.restated += e.wanted
+		if e.wanted < e.lastAny {
+			e.askedAgain += e.wanted
 		}
-		e.said = e.wanted
+		e.lastAny = e.wanted
 	}
-	e.count(e.call(c))
+	e.addGrants(e.call(c))
 }
 
-func (e *executors) count(fresh []grant) {
-	e.got = append(e.got, fresh...)
+func (e *executors) addGrants(fresh []grant) {
+	e.grants = append(e.grants, fresh...)
 	e.wanted = max(0, e.wanted-int32(len(fresh)))
 }
 
-// satisfied makes heartbeats until all that was asked for is there, and ANY 0 is said.
-func (e *executors) satisfied(patience time.Duration) (took time.Duration) {
+// waitGranted makes heartbeats until everything is granted and ANY 0 is sent.
+func (e *executors) waitGranted(patience time.Duration) (took time.Duration) {
 	e.t.Helper()
 	start := time.Now()
-	for e.wanted > 0 || e.said > 0 {
+	for e.wanted > 0 || e.lastAny > 0 {
 		if time.Since(start) > patience {
 			rows, err := e.pending(e.t.Context())
 			e.t.Fatalf("%d are not granted after %v; the ResourceManager shows %v, %v", e.wanted, patience, rows, err)
@@ -104,10 +104,10 @@ func (e *executors) satisfied(patience time.Duration) (took time.Duration) {
 	return time.Since(start)
 }
 
-// plans are what heddle decided about the application.
-func (e *executors) plans(s *service) string {
+// plansText prints heddle's plans of the application.
+func (e *executors) plansText(s *service) string {
 	var text strings.Builder
-	for _, d := range s.decisions(within(e.t, 10*time.Second)) {
+	for _, d := range s.decisions(withTimeout(e.t, 10*time.Second)) {
 		if p := d.Plan; p != nil && p.App == model.AppID(e.ID) {
 			fmt.Fprintf(&text, "\n  %d %v %s", d.At, p.Racks, p.Reason)
 		}
@@ -115,26 +115,26 @@ func (e *executors) plans(s *service) string {
 	return text.String()
 }
 
-// give releases everything, and returns what there was of the last asks, by rack.
-// What comes with the answers to that was one too many.
-func (e *executors) give() (racks map[string]int, all int) {
-	racks, all = e.byRack(e.got), len(e.got)
-	for e.got = nil; len(e.held) > 0; {
-		all += len(e.giveBack())
+// releaseGrants releases everything and counts the grants of the last asks, by rack
+// and in all. Grants that arrive meanwhile count in all: more than was asked for.
+func (e *executors) releaseGrants() (racks map[string]int, all int) {
+	racks, all = e.byRack(e.grants), len(e.grants)
+	for e.grants = nil; len(e.held) > 0; {
+		all += len(e.releaseAll())
 	}
 	return racks, all
 }
 
-// TestRelayAsks: asks said one by one are pinned, repeated calls answered as
+// TestRelayAsks: asks sent one by one are pinned, repeated calls are answered as
 // the first time, and a relay that is killed between two calls loses nothing.
 func TestRelayAsks(t *testing.T) {
 	c := cluster(t)
 	const deadline = 8 * time.Second
-	s := startConfigured(t, c, strings.Replace(steering(t, c, "enforce"), "pin_deadline: 3m", "pin_deadline: 8s", 1))
+	s := startConfigured(t, c, strings.Replace(relaySettings(t, c, "enforce"), "pin_deadline: 3m", "pin_deadline: 8s", 1))
 	t.Run("pin and repeat", func(t *testing.T) { pinAndRepeat(newExecutors(t, c, s), s) })
 	t.Run("full rack", func(t *testing.T) { fullRack(newExecutors(t, c, s), deadline) })
 	asked, over, kills := int32(0), 0, 0
-	for seed := range uint64(runs(t, 4)) {
+	for seed := range uint64(repetitions(t, 4)) {
 		t.Run(fmt.Sprintf("kills/%d", seed), func(t *testing.T) {
 			e := newExecutors(t, c, s)
 			total, killed := killedBetween(e, s, rand.New(rand.NewPCG(seed, 2)))
@@ -147,28 +147,28 @@ func TestRelayAsks(t *testing.T) {
 // pinAndRepeat: three at a time are on one rack, whatever calls are repeated.
 func pinAndRepeat(e *executors, s *service) {
 	for range 3 {
-		e.known(s)
-		e.want(3)
-		e.count(e.again())
-		e.satisfied(10 * time.Second)
-		e.count(e.again())
-		if racks, n := e.give(); len(racks) != 1 && n == 3 { // more than that may not fit on one
-			e.t.Errorf("3 executors are on %v, want one rack; plans:%s", racks, e.plans(s))
+		e.waitKnown(s)
+		e.askFor(3)
+		e.addGrants(e.repeatCall())
+		e.waitGranted(10 * time.Second)
+		e.addGrants(e.repeatCall())
+		if racks, n := e.releaseGrants(); len(racks) != 1 && n == 3 { // more than that may not fit on one
+			e.t.Errorf("3 executors are on %v, want one rack; plans:%s", racks, e.plansText(s))
 		}
 	}
-	e.free()
+	e.waitReleased()
 }
 
 // fullRack: what is pinned to racks without room is granted elsewhere a few
 // heartbeats after the deadline, at the latest.
 func fullRack(e *executors, deadline time.Duration) {
-	other := newAsker(e.t, e.c, hadoop.Capacity, "OTHER", rmScheduler)
+	other := newTestApp(e.t, e.c, hadoop.Capacity, "OTHER", rmScheduler)
 	all := racks * other.slots
-	got := other.granted(other.ask(fmt.Sprintf("*=%d", all)), all, 20*time.Second)
+	got := other.callUntilGranted(other.ask(fmt.Sprintf("*=%d", all)), all, 20*time.Second)
 	if len(got) != all {
 		e.t.Fatalf("%d containers fill the cluster, want %d", len(got), all)
 	}
-	e.want(2)
+	e.askFor(2)
 	rows, err := e.pending(e.t.Context())
 	if err != nil {
 		e.t.Fatal(err)
@@ -190,14 +190,14 @@ func fullRack(e *executors, deadline time.Duration) {
 		}
 	}
 	other.call(elsewhere)
-	took := e.satisfied(deadline + 10*time.Second)
-	e.t.Logf("granted on %v after %.1f s", e.byRack(e.got), took.Seconds())
-	if took > deadline+2*everyNode {
+	took := e.waitGranted(deadline + 10*time.Second)
+	e.t.Logf("granted on %v after %.1f s", e.byRack(e.grants), took.Seconds())
+	if took > deadline+2*nodeHeartbeats {
 		e.t.Errorf("granted after %v, with a deadline of %v", took, deadline)
 	}
-	e.give()
-	other.giveBack()
-	e.free()
+	e.releaseGrants()
+	other.releaseAll()
+	e.waitReleased()
 }
 
 // killedBetween asks for one to three at a time, while calls are repeated and
@@ -205,36 +205,36 @@ func fullRack(e *executors, deadline time.Duration) {
 func killedBetween(e *executors, s *service, rng *rand.Rand) (total, kills int) {
 	for range 4 {
 		eventually(e.t, 20*time.Second, "heddle is ready", s.ready)
-		e.known(s)
+		e.waitKnown(s)
 		n := 1 + rng.Int32N(3)
-		e.want(n)
+		e.askFor(n)
 		disturbed := false
 		for range rng.IntN(3) {
 			switch rng.IntN(3) {
 			case 0:
-				e.count(e.again())
+				e.addGrants(e.repeatCall())
 			case 1:
 				e.heartbeat()
 			default:
 				s.kill()
 				s.launch()
 				kills++
-				e.restated += e.wanted // by the relay, which cannot know what the ResourceManager has granted meanwhile
+				e.askedAgain += e.wanted // by the relay, which cannot know what the ResourceManager has granted meanwhile
 				disturbed = true
-				e.count(e.again())
+				e.addGrants(e.repeatCall())
 			}
 		}
-		e.satisfied(15 * time.Second)
-		racks, all := e.give()
+		e.waitGranted(15 * time.Second)
+		racks, all := e.releaseGrants()
 		if len(racks) != 1 && !disturbed && all == int(n) {
-			e.t.Errorf("undisturbed, %d executors are on %v, want one rack; plans:%s", n, racks, e.plans(s))
+			e.t.Errorf("undisturbed, %d executors are on %v, want one rack; plans:%s", n, racks, e.plansText(s))
 		}
 		total += all
 	}
-	if over := total - int(e.asked); over < 0 || over > int(e.restated) {
-		e.t.Errorf("%d granted, %d asked for, %d of them again", total, e.asked, e.restated)
+	if over := total - int(e.asked); over < 0 || over > int(e.askedAgain) {
+		e.t.Errorf("%d granted, %d asked for, %d of them again", total, e.asked, e.askedAgain)
 	}
-	e.free()
+	e.waitReleased()
 	e.t.Logf("%d asked for, %d granted, %d kills", e.asked, total, kills)
 	return total, kills
 }

@@ -25,16 +25,16 @@ import (
 )
 
 // The tests of this file have asks wait: for racks that are full, and because
-// the policy holds them back. None may wait longer than was said.
+// the policy holds them back. None may wait longer than its deadline.
 
 const (
-	// soon is how much later than it was due something may be seen: two heartbeats
+	// observationDelay is how much later than it was due something may be seen: two heartbeats
 	// of the application, which may be late themselves on a busy machine, and a look.
-	soon = 4 * model.Second
-	// elsewhereTakes bounds the time from maps being asked for anywhere to the start of the first:
+	observationDelay = 4 * model.Second
+	// relaxedStartDelay bounds the time from maps being asked for anywhere to the start of the first:
 	// CapacityScheduler passes up as many nodes as there are maps before it gives one
 	// away from its input (RegularContainerAllocator.java), and grantTakes.
-	elsewhereTakes = grantTakes + 10*model.Second
+	relaxedStartDelay = grantDelay + 10*model.Second
 )
 
 // The deadlines of TestRelayRackFull.
@@ -55,28 +55,29 @@ const (
 func TestRelayRackFull(t *testing.T) {
 	c := cluster(t)
 	settings := strings.NewReplacer(
-		"pin_deadline: 3m, trim_deadline: 1m", "pin_deadline: 12s, trim_deadline: 8s, full_after: 4s",
+		"pin_deadline: 3m, trim_deadline: 1m", "pin_deadline: 12s, trim_deadline: 8s",
+		"advanced: {", "advanced: {relay: {limits: {full_after: 4s}}, ",
 		"{assume_unknown: true}", "{assume_unknown: true, map_completion: 1, waves: 1}",
-	).Replace(steering(t, c, "enforce"))
+	).Replace(relaySettings(t, c, "enforce"))
 	s := startConfigured(t, c, settings)
 	rack2, rack3 := c.HostsOf("/rack2"), c.HostsOf("/rack3")
-	if err := c.TeraInput(within(t, time.Minute), "/full", slices.Concat(rack2, rack2[:1], rack3), 1, 2_000_000); err != nil {
+	if err := c.TeraInput(withTimeout(t, time.Minute), "/full", slices.Concat(rack2, rack2[:1], rack3), 1, 2_000_000); err != nil {
 		t.Fatal(err)
 	}
-	run := func(t *testing.T, what string) (*ranFull, time.Duration) {
+	run := func(t *testing.T, what string) (*fullRackRun, time.Duration) {
 		t.Helper()
-		before := s.relayed(within(t, 10*time.Second)).Counts.Rewritten
-		done := background(t, c, throughRelay(c), "terasort", "-Dmapreduce.job.reduces=3",
+		before := s.relayStatus(withTimeout(t, 10*time.Second)).Counts.Rewritten
+		done := startJob(t, c, throughRelay(c), "terasort", "-Dmapreduce.job.reduces=3",
 			"-Dmapreduce.job.reduce.slowstart.completedmaps=1", "-Dmapreduce.terasort.output.replication=1", "/full", fmt.Sprintf("/out-full-%d", time.Now().UnixMilli()))
-		seen := s.follow(t, done)
-		job, took := well(t, c, done, what)
-		after := s.relayed(within(t, 10*time.Second)).Counts.Rewritten
-		r := &ranFull{t: t, app: model.AppID(hadoop.AppID(job)), seen: seen, counts: map[model.Action]int64{}}
+		seen := s.followAsks(t, done)
+		job, took := waitSucceeded(t, c, done, what)
+		after := s.relayStatus(withTimeout(t, 10*time.Second)).Counts.Rewritten
+		r := &fullRackRun{t: t, app: model.AppID(hadoop.AppID(job)), history: seen, counts: map[model.Action]int64{}}
 		for action, n := range after {
 			r.counts[action] = n - before[action]
 		}
 		var err error
-		if r.attempts, err = c.Attempts(within(t, time.Minute), job); err != nil {
+		if r.attempts, err = c.Attempts(withTimeout(t, time.Minute), job); err != nil {
 			t.Fatal(err)
 		}
 		t.Logf("%s: maps on %v, reduces on %v, relay %v", what, hadoop.AttemptsByRack(r.attempts, "MAP"), hadoop.AttemptsByRack(r.attempts, "REDUCE"), r.counts)
@@ -88,41 +89,41 @@ func TestRelayRackFull(t *testing.T) {
 	}
 
 	t.Run("one rack", func(t *testing.T) {
-		full := fill(t, c, "/rack2")
+		full := fillRacks(t, c, "/rack2")
 		r, took := run(t, "one rack full")
-		full.still("/rack2")
+		full.checkStillFull("/rack2")
 		t.Logf("one rack full: %+.1f s", (took - plain).Seconds())
-		r.avoids("/rack2")
-		r.waits(model.StageMap, model.ActionTrim, fullTrim, "/rack2")
+		r.checkAvoids("/rack2")
+		r.checkWait(model.StageMap, model.ActionTrim, fullTrim, "/rack2")
 		if r.counts[model.ActionFallBack] == 0 || r.counts[model.ActionNextRack] == 0 {
 			t.Errorf("the relay did %v, want maps fallen back and reduces on the next rack", r.counts)
 		}
-		r.waits(model.StageReduce, model.ActionPin, fullAfter, "/rack2", "/rack3")
+		r.checkWait(model.StageReduce, model.ActionPin, fullAfter, "/rack2", "/rack3")
 		if got := hadoop.AttemptsByRack(r.attempts, "REDUCE"); got["/rack3"] != 3 {
 			t.Errorf("reduces ran on %v, want all on /rack3, the next one of the plan", got)
 		}
 	})
 	t.Run("all racks of the plan", func(t *testing.T) {
-		full := fill(t, c, "/rack2", "/rack3")
+		full := fillRacks(t, c, "/rack2", "/rack3")
 		r, took := run(t, "all racks of the plan full")
-		full.still("/rack2", "/rack3")
+		full.checkStillFull("/rack2", "/rack3")
 		t.Logf("all racks of the plan full: %+.1f s", (took - plain).Seconds())
-		r.avoids("/rack2", "/rack3")
-		r.waits(model.StageMap, model.ActionTrim, fullTrim, "/rack2", "/rack3")
-		r.waits(model.StageReduce, model.ActionPin, fullPin, "/rack2", "/rack3")
+		r.checkAvoids("/rack2", "/rack3")
+		r.checkWait(model.StageMap, model.ActionTrim, fullTrim, "/rack2", "/rack3")
+		r.checkWait(model.StageReduce, model.ActionPin, fullPin, "/rack2", "/rack3")
 		if r.counts[model.ActionFallBack] < 2 {
 			t.Errorf("the relay did %v, want maps and reduces fallen back", r.counts)
 		}
 	})
 }
 
-// filler is an application that holds every container of some racks.
-type filler struct{ *asker }
+// rackFiller is an application that holds every container of some racks.
+type rackFiller struct{ *testApp }
 
-// fill takes all containers of racks, asked for strictly, and keeps them until the test ends.
-func fill(t *testing.T, c *hadoop.Cluster, full ...string) filler {
+// fillRacks takes all containers of racks, asked for strictly, and keeps them until the test ends.
+func fillRacks(t *testing.T, c *hadoop.Cluster, full ...string) rackFiller {
 	t.Helper()
-	a := newAsker(t, c, hadoop.Capacity, "OTHER", rmScheduler)
+	a := newTestApp(t, c, hadoop.Capacity, "OTHER", rmScheduler)
 	var rows strings.Builder
 	for _, rack := range full {
 		for _, h := range c.HostsOf(rack) {
@@ -131,7 +132,7 @@ func fill(t *testing.T, c *hadoop.Cluster, full ...string) filler {
 		fmt.Fprintf(&rows, "%s=N ", rack)
 	}
 	n := a.slots * len(full)
-	got := a.granted(a.ask(fmt.Sprintf("%s*=%d!", rows.String(), n)), n, 30*time.Second)
+	got := a.callUntilGranted(a.ask(fmt.Sprintf("%s*=%d!", rows.String(), n)), n, 30*time.Second)
 	for rack, has := range a.byRack(got) {
 		if has != a.slots || !slices.Contains(full, rack) {
 			t.Fatalf("%d containers are on %s, want %d on each of %v", has, rack, a.slots, full)
@@ -140,13 +141,13 @@ func fill(t *testing.T, c *hadoop.Cluster, full ...string) filler {
 	if len(got) != n {
 		t.Fatalf("%d containers fill %v, want %d", len(got), full, n)
 	}
-	return filler{a}
+	return rackFiller{a}
 }
 
-// still wants the racks to be full, and gives them back.
-func (f filler) still(full ...string) {
+// checkStillFull checks that the racks are still full, and releases them.
+func (f rackFiller) checkStillFull(full ...string) {
 	f.t.Helper()
-	nodes, err := rmNodes(within(f.t, 10*time.Second), f.c)
+	nodes, err := rmNodes(withTimeout(f.t, 10*time.Second), f.c)
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -157,49 +158,49 @@ func (f filler) still(full ...string) {
 			}
 		}
 	}
-	f.giveBack()
-	f.free()
+	f.releaseAll()
+	f.waitReleased()
 }
 
-// ranFull is a job that has ended: what the relay showed of it, and where it ran.
-type ranFull struct {
+// fullRackRun is a job that has ended, with what the relay reported and where its tasks ran.
+type fullRackRun struct {
 	t        *testing.T
 	app      model.AppID
-	seen     map[askOf]*askSeen
+	history  map[askKey]*askHistory
 	attempts []hadoop.Attempt
 	counts   map[model.Action]int64 // what the relay did meanwhile
 }
 
-// askOf is the asks of one stage of an application.
-type askOf struct {
+// askKey identifies the asks of one stage of an application.
+type askKey struct {
 	app   model.AppID
 	stage model.Stage
 }
 
-// askSeen is what the relay showed of them over time.
-type askSeen struct {
-	first   model.Time // asked for
-	actions []model.Action
-	racks   map[string]bool // that were asked for with a strict ANY
-	ended   model.Time      // last seen steered
+// askHistory is what the relay reported about them over time.
+type askHistory struct {
+	askedAt       model.Time // asked for
+	actions       []model.Action
+	racks         map[string]bool // that were asked for with a strict ANY
+	lastSteeredAt model.Time      // last seen steered
 }
 
-// follow looks at the relay until a job has ended.
-func (s *service) follow(t *testing.T, done <-chan finished) map[askOf]*askSeen {
+// followAsks polls the relay until a job has ended.
+func (s *service) followAsks(t *testing.T, done <-chan jobResult) map[askKey]*askHistory {
 	t.Helper()
-	seen := map[askOf]*askSeen{}
+	seen := map[askKey]*askHistory{}
 	for ; len(done) == 0; time.Sleep(200 * time.Millisecond) {
-		r := s.relayed(within(t, 10*time.Second))
+		r := s.relayStatus(withTimeout(t, 10*time.Second))
 		for i := range r.Attempts {
 			for k := range slices.Values(r.Attempts[i].Keys) {
 				if len(k.Asked) == 0 {
 					continue
 				}
-				of := askOf{r.Attempts[i].App, k.Stage}
+				of := askKey{r.Attempts[i].App, k.Stage}
 				if seen[of] == nil {
-					seen[of] = &askSeen{first: r.At, racks: map[string]bool{}}
+					seen[of] = &askHistory{askedAt: r.At, racks: map[string]bool{}}
 				}
-				seen[of].add(r.At, &k)
+				seen[of].record(r.At, &k)
 				if k.Deadline != 0 && r.Attempts[i].LastCall >= k.Deadline {
 					t.Errorf("%s: %s is in force after a call at %d, and its deadline was %d", k.Stage, k.Action, r.Attempts[i].LastCall, k.Deadline)
 				}
@@ -209,15 +210,15 @@ func (s *service) follow(t *testing.T, done <-chan finished) map[askOf]*askSeen 
 	return seen
 }
 
-// add takes one look.
-func (a *askSeen) add(at model.Time, k *model.RelayKey) {
+// record adds the result of one poll.
+func (a *askHistory) record(at model.Time, k *model.RelayKey) {
 	if len(a.actions) == 0 || a.actions[len(a.actions)-1] != k.Action {
 		a.actions = append(a.actions, k.Action)
 	}
 	if k.Action == "" {
 		return
 	}
-	a.ended = at
+	a.lastSteeredAt = at
 	for i := range k.Sent {
 		if name := k.Sent[i].ResourceName; strings.HasPrefix(name, "/") {
 			a.racks[name] = true
@@ -225,8 +226,8 @@ func (a *askSeen) add(at model.Time, k *model.RelayKey) {
 	}
 }
 
-// avoids wants nothing to have run on full racks.
-func (r *ranFull) avoids(full ...string) {
+// checkAvoids checks that no task ran on full racks.
+func (r *fullRackRun) checkAvoids(full ...string) {
 	r.t.Helper()
 	for _, a := range r.attempts {
 		if slices.Contains(full, a.Rack) {
@@ -235,10 +236,11 @@ func (r *ranFull) avoids(full ...string) {
 	}
 }
 
-// waits is a stage whose asks went to racks, waited there for a time, and no longer.
-func (r *ranFull) waits(stage model.Stage, action model.Action, limit model.Duration, planned ...string) {
+// checkWait checks that a stage's asks went to the planned racks, and waited there
+// for the limit and no longer.
+func (r *fullRackRun) checkWait(stage model.Stage, action model.Action, limit model.Duration, planned ...string) {
 	r.t.Helper()
-	a := r.seen[askOf{r.app, stage}]
+	a := r.history[askKey{r.app, stage}]
 	if a == nil || !slices.Contains(a.actions, action) {
 		r.t.Fatalf("%s: %+v, want %s", stage, a, action)
 	}
@@ -250,20 +252,20 @@ func (r *ranFull) waits(stage model.Stage, action model.Action, limit model.Dura
 	// Of those that had to wait, the first to start: the others may have to wait for it.
 	var next model.Duration
 	for _, at := range r.attempts {
-		late := model.Time(at.Started).Sub(a.first)
+		late := model.Time(at.Started).Sub(a.askedAt)
 		if strings.EqualFold(at.Type, string(stage)) && late >= limit && (next == 0 || late < next) {
 			next = late
 		}
 	}
-	waited := a.ended.Sub(a.first)
+	waited := a.lastSteeredAt.Sub(a.askedAt)
 	r.t.Logf("%s asks: %v on %v for %.1f s, and the first that waited started after %.1f s", stage, a.actions, slices.Sorted(maps.Keys(a.racks)), seconds(waited), seconds(next))
-	if waited > limit+soon {
+	if waited > limit+observationDelay {
 		r.t.Errorf("%s asks were steered for %.1f s, with a limit of %.1f", stage, seconds(waited), seconds(limit))
 	}
 	if next == 0 {
 		r.t.Errorf("every %s had started after %.1f s: nothing waited for a full rack", stage, seconds(limit))
 	}
-	if next > limit+soon+elsewhereTakes {
+	if next > limit+observationDelay+relaxedStartDelay {
 		r.t.Errorf("the first %s that waited started %.1f s after it was asked for, with a limit of %.1f", stage, seconds(next), seconds(limit))
 	}
 }
@@ -274,10 +276,10 @@ func seconds(d model.Duration) float64 { return float64(d) / float64(model.Secon
 const (
 	holdMax   = 6 * model.Second
 	holdLinks = 20 // Mbit/s of each uplink
-	// undoneIn bounds the time from the death of a heddle to the end of its hold: the
+	// takeoverLimit bounds the time from the death of a heddle to the end of its hold: the
 	// ApplicationMaster goes to the second one, which believes the REST API when it
 	// has looked for 3 s, and undoes the hold at the next heartbeat.
-	undoneIn = 3*model.Second + 2*soon
+	takeoverLimit = 3*model.Second + 2*observationDelay
 )
 
 // TestRelayHolds: reduces of a job with many maps to come are held back while
@@ -304,49 +306,50 @@ func TestRelayHolds(t *testing.T) {
 		}
 	})
 	first, second := net.JoinHostPort(c.GatewayAddr(), relayPort), net.JoinHostPort(c.GatewayAddr(), "7940")
-	site := switches(t, c)
+	site := serveUplinkRates(t, c)
 	start := func(own, peer string) *service {
 		return startConfigured(t, c, strings.NewReplacer(
-			"uplinks: {capacity: 100Mbps}", fmt.Sprintf("network: {saturation: 0.4, period: 500ms, ewma: 1s}\nuplinks: {capacity: %dMbps, source: prometheus, prometheus: {url: %q, out_query: out, in_query: in, interval: 1s}}", holdLinks, site),
+			"uplinks: {capacity: 100Mbps}", fmt.Sprintf("network: {saturation: 0.4}\nuplinks: {capacity: %dMbps, source: prometheus, prometheus: {url: %q, out_query: out, in_query: in, interval: 1s}}", holdLinks, site),
 			"{assume_unknown: true}", "{ratio_init: 2}",
 			"relay:\n  listen: "+first, fmt.Sprintf("relay:\n  peers: [%q]\n  listen: %s", peer, own),
 			"pin_deadline: 3m, trim_deadline: 1m", "pin_deadline: 30s, trim_deadline: 1m, hold_max: 6s",
-		).Replace(steering(t, c, "enforce")))
+			"advanced: {", "advanced: {network: {period: 500ms, ewma: 1s}, ",
+		).Replace(relaySettings(t, c, "enforce")))
 	}
 	s, other := start(first, second), start(second, first)
 	with := s.clientConfig(t)
 	run := func(what string, during func()) *heldJob {
 		t.Helper()
-		done := background(t, c, with, "sleep", "-Dmapreduce.map.memory.mb=1024", "-m", "15", "-r", "2", "-mt", "9000", "-rt", "1000", "-recordt", "10")
-		h := s.held(t)
+		done := startJob(t, c, with, "sleep", "-Dmapreduce.map.memory.mb=1024", "-m", "15", "-r", "2", "-mt", "9000", "-rt", "1000", "-recordt", "10")
+		h := s.waitHeld(t)
 		during()
 		h.watch(t, c, done)
-		job, _ := well(t, c, done, what)
-		attempts, err := c.Attempts(within(t, time.Minute), job)
+		job, _ := waitSucceeded(t, c, done, what)
+		attempts, err := c.Attempts(withTimeout(t, time.Minute), job)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, a := range attempts {
-			if a.Type == "REDUCE" && model.Time(a.Started) < h.free {
+			if a.Type == "REDUCE" && model.Time(a.Started) < h.releasedAt {
 				t.Errorf("%s: %s started while reduces were held", what, a.ID)
 			}
 		}
-		t.Logf("%s: held for %.1f s, seen so by %d looks at the ResourceManager", what, seconds(h.last.Sub(h.since)), h.looks)
+		t.Logf("%s: held for %.1f s, seen so by %d looks at the ResourceManager", what, seconds(h.lastHeldAt.Sub(h.heldSince)), h.observations)
 		return h
 	}
 
-	quiet := busy(t, c)
+	quiet := saturateUplinks(t, c)
 	h := run("until the policy's word", func() { quiet() })
-	word := s.word(t, h)
-	t.Logf("the policy's word after %.1f s, the hold over %.1f s later", seconds(word.Sub(h.since)), seconds(h.last.Sub(word)))
-	if h.last > word.Add(soon) || word > h.since.Add(holdMax) {
-		t.Errorf("held from %d to %d, the policy's word was at %d", h.since, h.last, word)
+	word := s.holdEndedAt(t, h)
+	t.Logf("the policy's word after %.1f s, the hold over %.1f s later", seconds(word.Sub(h.heldSince)), seconds(h.lastHeldAt.Sub(word)))
+	if h.lastHeldAt > word.Add(observationDelay) || word > h.heldSince.Add(holdMax) {
+		t.Errorf("held from %d to %d, the policy's word was at %d", h.heldSince, h.lastHeldAt, word)
 	}
 
-	busy(t, c)
+	saturateUplinks(t, c)
 	h = run("until hold_max", func() {})
-	if h.last > h.since.Add(holdMax+soon) || h.free < h.since.Add(holdMax) {
-		t.Errorf("held from %d to %d and not any more at %d, hold_max is %.1f s; plans:%s", h.since, h.last, h.free, seconds(holdMax), s.plansOf(t, h.app))
+	if h.lastHeldAt > h.heldSince.Add(holdMax+observationDelay) || h.releasedAt < h.heldSince.Add(holdMax) {
+		t.Errorf("held from %d to %d and not any more at %d, hold_max is %.1f s; plans:%s", h.heldSince, h.lastHeldAt, h.releasedAt, seconds(holdMax), s.plansOf(t, h.app))
 	}
 
 	var killed model.Time
@@ -354,37 +357,37 @@ func TestRelayHolds(t *testing.T) {
 		s.kill()
 		killed = model.Time(time.Now().UnixMilli())
 	})
-	t.Logf("the hold of the first heddle was undone %.1f s after the kill, and that of the second over after %.1f s", seconds(h.free.Sub(killed)), seconds(h.last.Sub(killed)))
-	if h.free > killed.Add(undoneIn) {
-		t.Errorf("killed at %d, and the second heddle undid the hold at %d", killed, h.free)
+	t.Logf("the hold of the first heddle was undone %.1f s after the kill, and that of the second over after %.1f s", seconds(h.releasedAt.Sub(killed)), seconds(h.lastHeldAt.Sub(killed)))
+	if h.releasedAt > killed.Add(takeoverLimit) {
+		t.Errorf("killed at %d, and the second heddle undid the hold at %d", killed, h.releasedAt)
 	}
-	if h.last > h.free.Add(holdMax+soon) { // it may hold once more
-		t.Errorf("killed at %d, and held until %d", killed, h.last)
+	if h.lastHeldAt > h.releasedAt.Add(holdMax+observationDelay) { // it may hold once more
+		t.Errorf("killed at %d, and held until %d", killed, h.lastHeldAt)
 	}
-	if r := other.relayed(within(t, 10*time.Second)); r.Counts.Accepted == 0 {
+	if r := other.relayStatus(withTimeout(t, 10*time.Second)); r.Counts.Accepted == 0 {
 		t.Error("the job did not come to the second heddle")
 	}
 }
 
 // heldJob is a job whose reduces are held.
 type heldJob struct {
-	app   model.AppID
-	since model.Time // as the relay says
-	free  model.Time // when the ResourceManager first showed something else again
-	last  model.Time // when it last showed the ask that nothing satisfies
-	looks int        // how often it did
+	app          model.AppID
+	heldSince    model.Time // by the relay's clock
+	releasedAt   model.Time // when the ResourceManager first showed something else again
+	lastHeldAt   model.Time // when it last showed the ask that nothing satisfies
+	observations int        // how often it did
 }
 
-// held waits until a job's reduces are held.
-func (s *service) held(t *testing.T) *heldJob {
+// waitHeld waits until a job's reduces are held.
+func (s *service) waitHeld(t *testing.T) *heldJob {
 	t.Helper()
 	h := &heldJob{}
 	eventually(t, 2*time.Minute, "reduces are held", func(ctx context.Context) error {
-		r := s.relayed(ctx)
+		r := s.relayStatus(ctx)
 		for i := range r.Attempts {
 			for _, k := range r.Attempts[i].Keys {
 				if k.Stage == model.StageReduce && k.Action == model.ActionHold {
-					h.app, h.since = r.Attempts[i].App, k.Since
+					h.app, h.heldSince = r.Attempts[i].App, k.Since
 					return nil
 				}
 			}
@@ -394,25 +397,25 @@ func (s *service) held(t *testing.T) *heldJob {
 	return h
 }
 
-// watch looks at the ResourceManager until the job has ended: for reduces it
-// shows ANY without relaxation alone while they are held.
-func (h *heldJob) watch(t *testing.T, c *hadoop.Cluster, done <-chan finished) {
+// watch polls the ResourceManager until the job has ended. While reduces are held,
+// it shows nothing of them but an ANY row without relaxed locality.
+func (h *heldJob) watch(t *testing.T, c *hadoop.Cluster, done <-chan jobResult) {
 	t.Helper()
-	app := &asker{AM: &unmanaged.AM{ID: string(h.app)}, c: c}
+	app := &testApp{AM: &unmanaged.AM{ID: string(h.app)}, c: c}
 	for ; len(done) == 0; time.Sleep(200 * time.Millisecond) {
 		at := model.Time(time.Now().UnixMilli())
-		rows, err := app.pending(within(t, 10*time.Second))
+		rows, err := app.pending(withTimeout(t, 10*time.Second))
 		if err != nil {
 			t.Fatal(err)
 		}
 		rows = slices.DeleteFunc(rows, func(r model.AskRow) bool { return r.Priority != reducePriority })
 		if len(rows) == 1 && rows[0].ResourceName == wire.Any && !rows[0].RelaxLocality {
-			h.last, h.looks = at, h.looks+1
-		} else if h.looks > 0 && h.free == 0 {
-			h.free = at
+			h.lastHeldAt, h.observations = at, h.observations+1
+		} else if h.observations > 0 && h.releasedAt == 0 {
+			h.releasedAt = at
 		}
 	}
-	if h.looks == 0 {
+	if h.observations == 0 {
 		t.Errorf("the ResourceManager never showed the ask of %s as held", h.app)
 	}
 }
@@ -420,11 +423,11 @@ func (h *heldJob) watch(t *testing.T, c *hadoop.Cluster, done <-chan finished) {
 // reducePriority is at which MapReduce asks for reduces (RMContainerAllocator.java).
 const reducePriority = 10
 
-// word is when the policy first said that a job need not be held any more.
-func (s *service) word(t *testing.T, h *heldJob) model.Time {
+// holdEndedAt returns the time of the policy's first plan that no longer holds the job.
+func (s *service) holdEndedAt(t *testing.T, h *heldJob) model.Time {
 	t.Helper()
-	for _, d := range s.decisions(within(t, 10*time.Second)) {
-		if p := d.Plan; p != nil && p.App == h.app && p.Stage == model.StageReduce && !p.Hold && d.At > h.since {
+	for _, d := range s.decisions(withTimeout(t, 10*time.Second)) {
+		if p := d.Plan; p != nil && p.App == h.app && p.Stage == model.StageReduce && !p.Hold && d.At > h.heldSince {
 			return d.At
 		}
 	}
@@ -432,11 +435,11 @@ func (s *service) word(t *testing.T, h *heldJob) model.Time {
 	return 0
 }
 
-// plansOf is what the policy said of an application's tasks, over time.
+// plansOf prints the policy's plans of an application, in order.
 func (s *service) plansOf(t *testing.T, app model.AppID) string {
 	t.Helper()
 	var b strings.Builder
-	for _, d := range s.decisions(within(t, 10*time.Second)) {
+	for _, d := range s.decisions(withTimeout(t, 10*time.Second)) {
 		if p := d.Plan; p != nil && p.App == app {
 			fmt.Fprintf(&b, "\n  %d %s hold %v, %s %v", d.At, p.Stage, p.Hold, p.Reason, p.Racks)
 		}
@@ -444,9 +447,9 @@ func (s *service) plansOf(t *testing.T, app model.AppID) string {
 	return b.String()
 }
 
-// busy keeps every rack's uplink full of what is read from a DataNode there,
+// saturateUplinks reads from a DataNode of every rack as fast as the uplinks allow,
 // until it is stopped or the test ends.
-func busy(t *testing.T, c *hadoop.Cluster) (stop func()) {
+func saturateUplinks(t *testing.T, c *hadoop.Cluster) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	var readers sync.WaitGroup
@@ -454,7 +457,7 @@ func busy(t *testing.T, c *hadoop.Cluster) (stop func()) {
 	t.Cleanup(stop)
 	for _, rack := range c.Racks() {
 		path := "/busy" + rack
-		err := c.Write(within(t, time.Minute), hadoop.File{Path: path, Host: c.HostsOf(rack)[0]}, strings.NewReader(strings.Repeat("busy", 1<<20)))
+		err := c.Write(withTimeout(t, time.Minute), hadoop.File{Path: path, Host: c.HostsOf(rack)[0]}, strings.NewReader(strings.Repeat("busy", 1<<20)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -477,9 +480,10 @@ func busy(t *testing.T, c *hadoop.Cluster) (stop func()) {
 	return stop
 }
 
-// switches is the address of what answers as a site's Prometheus that reads its
-// switches: to the queries out and in, what each uplink carries, in bytes/s over the last half second.
-func switches(t *testing.T, c *hadoop.Cluster) string {
+// serveUplinkRates serves what a site's Prometheus would have from its switches, and
+// returns the address: to the queries out and in, the bytes/s of each uplink over
+// the last half second.
+func serveUplinkRates(t *testing.T, c *hadoop.Cluster) string {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	var mu sync.Mutex

@@ -15,12 +15,12 @@ import (
 // killed under a steered job, with heddle there and with heddle gone. It is the
 // last test of the package, because a sandbox holds one cluster at a time.
 func TestRelayFailover(t *testing.T) {
-	hadoop.Need(t)
-	if err := atEnd(); err != nil {
+	hadoop.Require(t)
+	if err := closeCluster(); err != nil {
 		t.Fatalf("close the cluster all other tests share: %v", err)
 	}
-	atEnd = func() error { return nil }
-	c, err := hadoop.Start(within(t, 5*time.Minute), hadoop.Options{Racks: 2, HostsPerRack: 2, RMs: 2, Log: os.Stdout})
+	closeCluster = func() error { return nil }
+	c, err := hadoop.Start(withTimeout(t, 5*time.Minute), hadoop.Options{Racks: 2, HostsPerRack: 2, RMs: 2, Log: os.Stdout})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,31 +29,31 @@ func TestRelayFailover(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	s := startConfigured(t, c, steering(t, c, "enforce"))
+	s := startConfigured(t, c, relaySettings(t, c, "enforce"))
 	with := s.clientConfig(t)
-	_, plain := well(t, c, background(t, c, with, "sleep", slow()...), "undisturbed")
+	_, plain := waitSucceeded(t, c, startJob(t, c, with, "sleep", slowJob()...), "undisturbed")
 
-	done := background(t, c, with, "sleep", slow()...)
-	s.steered(t)
+	done := startJob(t, c, with, "sleep", slowJob()...)
+	s.waitPinned(t)
 	failOver(t, c)
-	_, took := well(t, c, done, "the active ResourceManager killed")
+	_, took := waitSucceeded(t, c, done, "the active ResourceManager killed")
 	t.Logf("failover under a steered job: %+.1f s", (took - plain).Seconds())
-	inTime(t, took, plain)
+	checkDelay(t, took, plain)
 
-	done = background(t, c, with, "sleep", slow()...)
-	s.steered(t)
+	done = startJob(t, c, with, "sleep", slowJob()...)
+	s.waitPinned(t)
 	s.kill()
 	failOver(t, c)
-	_, took = well(t, c, done, "heddle and the active ResourceManager killed")
+	_, took = waitSucceeded(t, c, done, "heddle and the active ResourceManager killed")
 	t.Logf("failover with heddle gone: %+.1f s", (took - plain).Seconds())
-	inTime(t, took, plain)
+	checkDelay(t, took, plain)
 }
 
 // failOver kills the active ResourceManager, waits for the other one to take
 // over, and starts the killed one again.
 func failOver(t *testing.T, c *hadoop.Cluster) {
 	t.Helper()
-	active, err := c.ActiveRM(within(t, time.Minute))
+	active, err := c.ActiveRM(withTimeout(t, time.Minute))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,21 +19,21 @@ import (
 	"time"
 
 	"heddle/core/model"
-	"heddle/core/state"
+	"heddle/core/state/snapshot"
 	"heddle/integration/hadoop"
 )
 
 // service is a running heddle that watches the cluster, with the binary a user
 // would start and the addresses from Hadoop's own configuration.
 type service struct {
-	t    *testing.T
-	url  string
-	args []string
-	env  []string
-	cmd  *exec.Cmd
-	log  *syncBuffer // of the process that runs
-	done chan error
-	dead bool // killed by the test
+	t      *testing.T
+	url    string
+	args   []string
+	env    []string
+	cmd    *exec.Cmd
+	log    *syncBuffer // of the process that runs
+	done   chan error
+	killed bool // killed by the test
 }
 
 // syncBuffer is a log that is read while it is written.
@@ -71,21 +71,21 @@ var binary = sync.OnceValues(func() (string, error) {
 	return path, nil
 })
 
-// observed is the configuration all services of the suite begin with. Polls are
+// baseSettings is the configuration all services of the suite begin with. Polls are
 // quick, because jobs here last seconds.
-const observed = `
+const baseSettings = `
 mode: advise
 uplinks: {capacity: 100Mbps}
 resource_manager: {poll_interval: 500ms, requests_per_second: 60}
 mapreduce: {poll_interval: 500ms, requests_per_second: 120}
 hdfs: {interval: 2s, user: root}
-state: {publish_interval: 200ms}
+advanced: {state: {publish_interval: 200ms}}
 `
 
-// startService starts heddle, with more environment, and waits until it is ready. It is stopped when the test ends, and must then have ended well.
+// startService starts heddle, with more environment, and waits until it is ready. It is stopped when the test ends, and must exit with 0.
 func startService(t *testing.T, c *hadoop.Cluster, env ...string) *service {
 	t.Helper()
-	return startConfigured(t, c, observed, env...)
+	return startConfigured(t, c, baseSettings, env...)
 }
 
 // startConfigured is startService with a configuration of the test's own.
@@ -111,7 +111,7 @@ func startConfigured(t *testing.T, c *hadoop.Cluster, settings string, env ...st
 // launch starts the process and waits for its address.
 func (s *service) launch() {
 	s.t.Helper()
-	s.log, s.done, s.dead = &syncBuffer{}, make(chan error, 1), false
+	s.log, s.done, s.killed = &syncBuffer{}, make(chan error, 1), false
 	s.cmd = exec.Command(s.args[0], s.args[1:]...)
 	s.cmd.Stderr, s.cmd.Stdout = s.log, s.log
 	s.cmd.Env = s.env
@@ -137,7 +137,7 @@ func (s *service) kill() {
 		s.t.Fatal(err)
 	}
 	<-s.done
-	s.dead = true
+	s.killed = true
 }
 
 // ready reports why heddle is not ready.
@@ -151,7 +151,7 @@ func (s *service) ready(ctx context.Context) error {
 
 func (s *service) stop() {
 	s.t.Helper()
-	if s.dead {
+	if s.killed {
 		return
 	}
 	_ = s.cmd.Process.Signal(syscall.SIGTERM)
@@ -164,7 +164,7 @@ func (s *service) stop() {
 		_ = s.cmd.Process.Kill()
 		s.t.Errorf("heddle did not stop within 20 s of SIGTERM\n%s", s.log)
 	}
-	s.dead = true
+	s.killed = true
 	if s.t.Failed() {
 		s.t.Logf("heddle's log:\n%s", s.log)
 	}
@@ -184,7 +184,7 @@ func (s *service) fetch(ctx context.Context, path string) (int, []byte, error) {
 	return resp.StatusCode, body, err
 }
 
-// get fetches JSON, and wants status 200.
+// get fetches JSON; a status other than 200 is an error.
 func (s *service) get(ctx context.Context, path string, v any) error {
 	status, body, err := s.fetch(ctx, path)
 	if err != nil {
@@ -199,7 +199,7 @@ func (s *service) get(ctx context.Context, path string, v any) error {
 	return nil
 }
 
-// post asks with a JSON body, and wants status 200.
+// post sends a JSON body; a status other than 200 is an error.
 func (s *service) post(ctx context.Context, path string, body []byte, v any) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url+path, bytes.NewReader(body))
 	if err != nil {
@@ -219,10 +219,16 @@ func (s *service) post(ctx context.Context, path string, body []byte, v any) err
 }
 
 // app is an application as heddle sees it.
-func (s *service) app(ctx context.Context, job string) (*state.AppView, error) {
-	var answer struct{ Application state.AppView }
+func (s *service) app(ctx context.Context, job string) (*application, error) {
+	var answer struct{ Application application }
 	err := s.get(ctx, "/v1/applications/"+appOfJob(job), &answer)
 	return &answer.Application, err
+}
+
+// application is what GET /v1/applications/{id} says of one.
+type application struct {
+	snapshot.App
+	Plans []*model.Plan `json:"plans"`
 }
 
 // appOfJob is the application of a MapReduce job.
@@ -264,15 +270,15 @@ func containsAll(s string, parts []string) bool {
 // runJob starts a job of the examples jar and returns when it has ended.
 func runJob(t *testing.T, c *hadoop.Cluster, args ...string) string {
 	t.Helper()
-	job, err := c.Job(within(t, 4*time.Minute), args...)
+	job, err := c.Job(withTimeout(t, 4*time.Minute), args...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return job
 }
 
-// whole waits until heddle has the last facts of a job.
-func (s *service) whole(ctx context.Context, job string) (a *state.AppView, err error) {
+// completeApp returns a job as heddle sees it, and an error until heddle has its last facts.
+func (s *service) completeApp(ctx context.Context, job string) (a *application, err error) {
 	a, err = s.app(ctx, job)
 	if err != nil {
 		return nil, err

@@ -21,23 +21,23 @@ import (
 // TestTezGraph: while a Tez application runs heddle learns its graph of
 // vertices from the timeline server, and what they put out as they end.
 func TestTezGraph(t *testing.T) {
-	hadoop.Need(t, hadoop.Tez)
-	hadoop.NeedTezHistory(t)
+	hadoop.Require(t, hadoop.Tez)
+	hadoop.RequireTezHistory(t)
 	c := cluster(t)
-	url, err := hadoop.StartTimeline(within(t, time.Minute), c)
+	url, err := hadoop.StartTimeline(withTimeout(t, time.Minute), c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.TeraInput(within(t, time.Minute), "/tez-graph", c.HostsOf("/rack3"), 1, 200_000); err != nil {
+	if err := c.TeraInput(withTimeout(t, time.Minute), "/tez-graph", c.HostsOf("/rack3"), 1, 200_000); err != nil {
 		t.Fatal(err)
 	}
 	file := filepath.Join(t.TempDir(), "recording.jsonl.zst")
-	s := startConfigured(t, c, observed+fmt.Sprintf("policy: {name: dawn}\ntez: {timeline_server: %q, poll_interval: 500ms}\nrecord: {file: %s}\n", url, file))
-	id, err := c.TezJob(within(t, 5*time.Minute), hadoop.TimelineSettings(), "orderedwordcount", "/tez-graph", "/tez-graph-out", "2")
+	s := startConfigured(t, c, baseSettings+fmt.Sprintf("policy: {name: dawn}\ntez: {timeline_server: %q, poll_interval: 500ms}\nrecord: {file: %s}\n", url, file))
+	id, err := c.TezJob(withTimeout(t, 5*time.Minute), hadoop.TimelineSettings(), "orderedwordcount", "/tez-graph", "/tez-graph-out", "2")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if up, err := s.metric(within(t, 10*time.Second), "heddle_source_up", `source="tez"`); err != nil || up != 1 {
+	if up, err := s.metric(withTimeout(t, 10*time.Second), "heddle_source_up", `source="tez"`); err != nil || up != 1 {
 		t.Errorf("heddle_source_up of the timeline server is %v, %v", up, err)
 	}
 	s.stop() // what it observed is in the recording then

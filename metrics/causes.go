@@ -2,7 +2,7 @@ package metrics
 
 import (
 	"heddle/core/model"
-	"heddle/core/state"
+	"heddle/core/state/snapshot"
 )
 
 // causes attributes decisions and rejections to the policy in charge. The
@@ -25,7 +25,7 @@ func newCauses() causes {
 }
 
 // add takes in what a snapshot counts beyond the one before.
-func (c *causes) add(snap *state.Snapshot, policy string) {
+func (c *causes) add(snap *snapshot.Snapshot, policy string) {
 	if policy == "" {
 		return
 	}

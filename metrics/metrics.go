@@ -22,7 +22,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"heddle/core/model"
-	"heddle/core/state"
+	"heddle/core/state/snapshot"
 )
 
 // DefaultPairs is how many rack pairs of each kind of traffic get a series of
@@ -31,11 +31,11 @@ const DefaultPairs = 400
 
 // Options configure a Collector.
 type Options struct {
-	Snapshot   func() *state.Snapshot // the newest published snapshot, nil before the first
-	Relay      func() *model.Relay    // what the relay does now; nil, or a nil result: there is no relay and no metric of it
-	Now        func() time.Time       // the clock of the observations
-	Policy     func() string          // the policy in charge, "" when none decides
-	ConfigHash func() string          // of the configuration in force
+	Snapshot   func() *snapshot.Snapshot // the newest published snapshot, nil before the first
+	Relay      func() *model.Relay       // what the relay does now; nil, or a nil result: there is no relay and no metric of it
+	Now        func() time.Time          // the clock of the observations
+	Policy     func() string             // the policy in charge, "" when none decides
+	ConfigHash func() string             // of the configuration in force
 	Version    string
 	Revision   string
 	Sources    []model.Source // those that are polled; one that has not answered yet is down
@@ -52,7 +52,7 @@ type Collector struct {
 	full   *prometheus.CounterVec
 
 	mu      sync.Mutex // held while a snapshot is read, so that counters never go back between two scrapes
-	pairs   map[state.TrafficKind]*pairs
+	pairs   map[snapshot.TrafficKind]*pairs
 	byCause causes
 }
 
@@ -69,10 +69,10 @@ func New(reg prometheus.Registerer, opts Options) (*Collector, error) {
 		all:     describe(),
 		rounds:  prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: r.name, Help: r.help, Buckets: roundBuckets()}, r.labels),
 		full:    prometheus.NewCounterVec(prometheus.CounterOpts{Name: q.name, Help: q.help}, q.labels),
-		pairs:   map[state.TrafficKind]*pairs{},
+		pairs:   map[snapshot.TrafficKind]*pairs{},
 		byCause: newCauses(),
 	}
-	for _, k := range state.TrafficKinds() {
+	for _, k := range snapshot.TrafficKinds() {
 		c.pairs[k] = newPairs(opts.Pairs)
 	}
 	for _, q := range opts.Queues {
@@ -129,7 +129,7 @@ func (c *Collector) Collect(ch chan<- prometheus.Metric) {
 	for i := range snap.Racks {
 		s.rack(&snap.Racks[i], hasRead(snap, model.SourceHDFS))
 	}
-	for _, k := range state.TrafficKinds() {
+	for _, k := range snapshot.TrafficKinds() {
 		c.pairs[k].collect(s, k, &snap.Traffic)
 	}
 	for p, b := range snap.Traffic.Regret { // order-free: the registry sorts
@@ -146,7 +146,7 @@ func (c *Collector) Collect(ch chan<- prometheus.Metric) {
 
 // collectSources exports the health of every source that is polled, whether or
 // not it has finished a poll.
-func (c *Collector) collectSources(s sink, snap *state.Snapshot) {
+func (c *Collector) collectSources(s sink, snap *snapshot.Snapshot) {
 	seen := make(map[model.Source]bool, len(c.opts.Sources))
 	if snap != nil {
 		now := model.Time(c.opts.Now().UnixMilli())
@@ -158,13 +158,13 @@ func (c *Collector) collectSources(s sink, snap *state.Snapshot) {
 	}
 	for _, name := range c.opts.Sources {
 		if !seen[name] {
-			s.source(&state.SourceView{Source: name}, 0)
+			s.source(&snapshot.Source{Source: name}, 0)
 		}
 	}
 }
 
-func hasRead(snap *state.Snapshot, source model.Source) bool {
-	return slices.ContainsFunc(snap.Sources, func(v state.SourceView) bool { return v.Source == source && v.LastOK != 0 })
+func hasRead(snap *snapshot.Snapshot, source model.Source) bool {
+	return slices.ContainsFunc(snap.Sources, func(v snapshot.Source) bool { return v.Source == source && v.LastOK != 0 })
 }
 
 // Handler serves what g gathers, in Prometheus' text format or OpenMetrics.

@@ -18,6 +18,7 @@ import (
 
 	"heddle/core/model"
 	"heddle/core/state"
+	"heddle/core/state/snapshot"
 	"heddle/metrics"
 	"heddle/metrics/internal/sample"
 )
@@ -30,7 +31,7 @@ const start = model.Time(1_700_000_100_000)
 type rig struct {
 	*metrics.Collector
 	reg    *prometheus.Registry
-	snap   *state.Snapshot
+	snap   *snapshot.Snapshot
 	relay  *model.Relay
 	now    model.Time
 	policy string
@@ -41,7 +42,7 @@ func newRig(tb testing.TB, pairs int) *rig {
 	r := &rig{reg: prometheus.NewRegistry(), now: start, policy: sample.Policy}
 	var err error
 	r.Collector, err = metrics.New(r.reg, metrics.Options{
-		Snapshot: func() *state.Snapshot { return r.snap }, Relay: func() *model.Relay { return r.relay }, Now: func() time.Time { return time.UnixMilli(int64(r.now)) },
+		Snapshot: func() *snapshot.Snapshot { return r.snap }, Relay: func() *model.Relay { return r.relay }, Now: func() time.Time { return time.UnixMilli(int64(r.now)) },
 		Policy: func() string { return r.policy }, ConfigHash: func() string { return "5f2a9c" },
 		Version: "0.1.0", Revision: "abcdef0", Pairs: pairs,
 		Sources: []model.Source{model.SourceRM, model.SourceMapReduce, model.SourceHistory, model.SourceHDFS, model.SourceUplink},
@@ -222,8 +223,8 @@ func TestBeforeTheFirstSnapshot(t *testing.T) {
 func TestWhatIsGoneLeavesNoSeries(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 0)
-	r.snap = &state.Snapshot{Seq: 1, Racks: []state.RackView{
-		{ID: "/a", Nodes: map[model.NodeState]int{model.NodeRunning: 1}, Uplink: state.UplinkView{Method: state.MethodPrometheus, CapacityIn: 8, CapacityOut: 4, Out: 2}},
+	r.snap = &snapshot.Snapshot{Seq: 1, Racks: []snapshot.Rack{
+		{ID: "/a", Nodes: map[model.NodeState]int{model.NodeRunning: 1}, Uplink: snapshot.Uplink{Method: state.MethodPrometheus, CapacityIn: 8, CapacityOut: 4, Out: 2}},
 		{ID: "/b", HDFSBlocks: 3},
 	}}
 	d := r.dump(t)
@@ -232,8 +233,8 @@ func TestWhatIsGoneLeavesNoSeries(t *testing.T) {
 	want(t, d, `heddle_rack_uplink_capacity_bytes_per_second{rack="/a"}`, 4)
 	want(t, d, `heddle_rack_nodes{rack="/b",state="running"}`, 0)
 
-	r.snap = &state.Snapshot{Seq: 2, Racks: []state.RackView{
-		{ID: "/a", Nodes: map[model.NodeState]int{model.NodeRunning: 1}, Uplink: state.UplinkView{Method: state.MethodEstimate}},
+	r.snap = &snapshot.Snapshot{Seq: 2, Racks: []snapshot.Rack{
+		{ID: "/a", Nodes: map[model.NodeState]int{model.NodeRunning: 1}, Uplink: snapshot.Uplink{Method: state.MethodEstimate}},
 		{ID: "/b"},
 	}}
 	d = r.dump(t)
@@ -251,10 +252,10 @@ func TestCountersFollowThePolicy(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 0)
 	r.policy = "fair"
-	r.snap = &state.Snapshot{Seq: 1, Counts: state.Counts{DecidedByReason: map[model.Reason]int64{model.ReasonRankOnly: 4}}}
+	r.snap = &snapshot.Snapshot{Seq: 1, Counts: snapshot.Counts{DecidedByReason: map[model.Reason]int64{model.ReasonRankOnly: 4}}}
 	r.dump(t)
 	r.policy = "delay"
-	r.snap = &state.Snapshot{Seq: 2, Counts: state.Counts{DecidedByReason: map[model.Reason]int64{model.ReasonRankOnly: 9}}}
+	r.snap = &snapshot.Snapshot{Seq: 2, Counts: snapshot.Counts{DecidedByReason: map[model.Reason]int64{model.ReasonRankOnly: 9}}}
 	d := r.dump(t)
 	want(t, d, `heddle_decisions_total{policy="fair",reason="rank_only"}`, 4)
 	want(t, d, `heddle_decisions_total{policy="delay",reason="rank_only"}`, 5)
@@ -268,7 +269,7 @@ func TestObserveModeHasNoDecisions(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 0)
 	r.policy = ""
-	r.snap = &state.Snapshot{Seq: 1}
+	r.snap = &snapshot.Snapshot{Seq: 1}
 	if d := r.dump(t); strings.Contains(d, `policy=`) {
 		t.Errorf("a policy label without a policy:\n%s", d)
 	}

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"heddle/core/state"
+	"heddle/core/state/snapshot"
 )
 
 // other is the rack name that pairs without a series of their own share. No
@@ -35,7 +35,7 @@ type pair struct {
 func newPairs(limit int) *pairs { return &pairs{limit: limit, has: map[[2]int]bool{}} }
 
 // collect exports one kind of traffic.
-func (p *pairs) collect(s sink, kind state.TrafficKind, t *state.Traffic) {
+func (p *pairs) collect(s sink, kind snapshot.TrafficKind, t *snapshot.Traffic) {
 	rows := t.Bytes[kind]
 	rest, carrying := offDiagonal(rows)
 	if len(p.own) < min(p.limit, carrying) {

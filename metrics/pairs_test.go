@@ -8,11 +8,11 @@ import (
 	"pgregory.net/rapid"
 
 	"heddle/core/model"
-	"heddle/core/state"
+	"heddle/core/state/snapshot"
 )
 
-func traffic(racks int, bytes [][]float64) state.Traffic {
-	t := state.Traffic{Bytes: map[state.TrafficKind][][]float64{state.TrafficShuffle: bytes}}
+func traffic(racks int, bytes [][]float64) snapshot.Traffic {
+	t := snapshot.Traffic{Bytes: map[snapshot.TrafficKind][][]float64{snapshot.TrafficShuffle: bytes}}
 	for i := range racks {
 		t.Racks = append(t.Racks, model.RackID(fmt.Sprintf("/r%03d", i)))
 	}
@@ -37,7 +37,7 @@ const otherShuffle = `heddle_cross_rack_bytes_total{dst_rack="other",kind="shuff
 func TestPairsWithinTheLimit(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 6)
-	r.snap = &state.Snapshot{Seq: 1, Traffic: traffic(3, [][]float64{{7, 1, 2}, {3}})}
+	r.snap = &snapshot.Snapshot{Seq: 1, Traffic: traffic(3, [][]float64{{7, 1, 2}, {3}})}
 	d := r.dump(t)
 	want(t, d, `heddle_cross_rack_bytes_total{dst_rack="/r001",kind="shuffle",src_rack="/r000"}`, 1)
 	want(t, d, `heddle_cross_rack_bytes_total{dst_rack="/r000",kind="shuffle",src_rack="/r001"}`, 3)
@@ -53,7 +53,7 @@ func TestPairsBeyondTheLimit(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 2)
 	rows := [][]float64{{0, 100, 1}, {50, 0, 2}, {3, 4, 0}}
-	r.snap = &state.Snapshot{Seq: 1, Traffic: traffic(3, rows)}
+	r.snap = &snapshot.Snapshot{Seq: 1, Traffic: traffic(3, rows)}
 	d := r.dump(t)
 	want(t, d, `heddle_cross_rack_bytes_total{dst_rack="/r001",kind="shuffle",src_rack="/r000"}`, 100)
 	want(t, d, otherShuffle, 60) // 50 is less than half of 160: no series yet
@@ -61,12 +61,12 @@ func TestPairsBeyondTheLimit(t *testing.T) {
 		t.Errorf("%d series, want 2:\n%s", n, d)
 	}
 	rows = [][]float64{{0, 101, 1}, {500, 0, 2}, {3, 4, 0}}
-	r.snap = &state.Snapshot{Seq: 2, Traffic: traffic(3, rows)}
+	r.snap = &snapshot.Snapshot{Seq: 2, Traffic: traffic(3, rows)}
 	d = r.dump(t)
 	want(t, d, `heddle_cross_rack_bytes_total{dst_rack="/r000",kind="shuffle",src_rack="/r001"}`, 0)
 	want(t, d, otherShuffle, 510)
 	rows = [][]float64{{0, 101, 1}, {520, 0, 900}, {3, 4, 0}}
-	r.snap = &state.Snapshot{Seq: 3, Traffic: traffic(3, rows)}
+	r.snap = &snapshot.Snapshot{Seq: 3, Traffic: traffic(3, rows)}
 	d = r.dump(t)
 	want(t, d, `heddle_cross_rack_bytes_total{dst_rack="/r000",kind="shuffle",src_rack="/r001"}`, 20)
 	want(t, d, otherShuffle, 1408) // the limit is met: 900 has no series
@@ -80,9 +80,9 @@ func TestPairsBeyondTheLimit(t *testing.T) {
 func TestOtherOutlivesRounding(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 2)
-	r.snap = &state.Snapshot{Seq: 1, Traffic: traffic(3, [][]float64{{0, 9, 5}, {1, 0}})}
+	r.snap = &snapshot.Snapshot{Seq: 1, Traffic: traffic(3, [][]float64{{0, 9, 5}, {1, 0}})}
 	want(t, r.dump(t), otherShuffle, 6)
-	r.snap = &state.Snapshot{Seq: 2, Traffic: traffic(3, [][]float64{{0, 1e17, 5}, {1, 0}})}
+	r.snap = &snapshot.Snapshot{Seq: 2, Traffic: traffic(3, [][]float64{{0, 1e17, 5}, {1, 0}})}
 	want(t, r.dump(t), otherShuffle, 6)
 }
 
@@ -108,7 +108,7 @@ func TestPairsNeverGoBack(t *testing.T) {
 					total += b
 				}
 			}
-			r.snap = &state.Snapshot{Seq: uint64(step + 1), Traffic: traffic(racks, rows)}
+			r.snap = &snapshot.Snapshot{Seq: uint64(step + 1), Traffic: traffic(racks, rows)}
 			now := series(rt, r.dump(rt))
 			sum := 0.0
 			for name, v := range now {

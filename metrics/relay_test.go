@@ -9,7 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"heddle/core/model"
-	"heddle/core/state"
+	"heddle/core/state/snapshot"
 	"heddle/metrics"
 	"heddle/metrics/internal/sample"
 )
@@ -72,7 +72,7 @@ func TestNoRelayNoMetrics(t *testing.T) {
 	}
 	none := &rig{reg: prometheus.NewRegistry()}
 	_, err := metrics.New(none.reg, metrics.Options{
-		Snapshot: func() *state.Snapshot { return nil }, Now: time.Now, Policy: func() string { return "" }, ConfigHash: func() string { return "h" },
+		Snapshot: func() *snapshot.Snapshot { return nil }, Now: time.Now, Policy: func() string { return "" }, ConfigHash: func() string { return "h" },
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -16,24 +17,25 @@ import (
 
 	"heddle/core/model"
 	"heddle/core/state"
+	"heddle/core/state/snapshot"
 	"heddle/metrics"
 	"heddle/metrics/internal/sample"
 )
 
 // bigSnapshot has 200 racks, and traffic of every kind on all 40,000 pairs.
-func bigSnapshot(seq uint64) *state.Snapshot {
+func bigSnapshot(seq uint64) *snapshot.Snapshot {
 	const racks = 200
-	s := &state.Snapshot{Seq: seq, At: start, Traffic: state.Traffic{Bytes: map[state.TrafficKind][][]float64{}}}
+	s := &snapshot.Snapshot{Seq: seq, At: start, Traffic: snapshot.Traffic{Bytes: map[snapshot.TrafficKind][][]float64{}}}
 	for i := range racks {
 		id := model.RackID(fmt.Sprintf("/dc1/rack%03d", i))
 		s.Traffic.Racks = append(s.Traffic.Racks, id)
-		s.Racks = append(s.Racks, state.RackView{
+		s.Racks = append(s.Racks, snapshot.Rack{
 			ID: id, Nodes: map[model.NodeState]int{model.NodeRunning: 25}, Total: model.Resource{MemoryMiB: 1 << 20, VCores: 800},
 			Used: model.Resource{MemoryMiB: int64(i) << 10, VCores: int64(i)}, Containers: map[model.Stage]int{model.StageMap: i}, HDFSBlocks: 1000,
-			Uplink: state.UplinkView{CapacityOut: 125e6, CapacityIn: 125e6, Out: 1e6, In: 2e6, Method: state.MethodEstimate},
+			Uplink: snapshot.Uplink{CapacityOut: 125e6, CapacityIn: 125e6, Out: 1e6, In: 2e6, Method: state.MethodEstimate},
 		})
 	}
-	for k, kind := range state.TrafficKinds() {
+	for k, kind := range snapshot.TrafficKinds() {
 		rows := make([][]float64, racks)
 		for src := range rows {
 			rows[src] = make([]float64, racks)
@@ -44,7 +46,7 @@ func bigSnapshot(seq uint64) *state.Snapshot {
 		s.Traffic.Bytes[kind] = rows
 	}
 	for _, src := range model.Sources() {
-		s.Sources = append(s.Sources, state.SourceView{Source: src, LastOK: start, Result: model.PollOK, Buckets: make([]int64, len(state.DurationBuckets())+1)})
+		s.Sources = append(s.Sources, snapshot.Source{Source: src, LastOK: start, Result: model.PollOK, Buckets: make([]int64, len(snapshot.DurationBuckets())+1)})
 	}
 	return s
 }
@@ -61,7 +63,7 @@ func scrape(h http.Handler) int {
 // BenchmarkScrape is one scrape at 200 racks; the target is 20 ms.
 func BenchmarkScrape(b *testing.B) {
 	r := newRig(b, 0)
-	snaps := []*state.Snapshot{bigSnapshot(1), bigSnapshot(2)}
+	snaps := []*snapshot.Snapshot{bigSnapshot(1), bigSnapshot(2)}
 	h := metrics.Handler(r.reg, hclog.NewNullLogger())
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
@@ -72,35 +74,46 @@ func BenchmarkScrape(b *testing.B) {
 	}
 }
 
-// TestScrapeIsQuick holds the best of some scrapes at 200 racks to ten times
-// the target of 20 ms: what a busy machine may add, not what a wrong algorithm
-// would.
-func TestScrapeIsQuick(t *testing.T) {
+// TestScrapeCost holds the processor time of a scrape at 200 racks to 200 ms,
+// ten times the target. Processor time does not depend on what else runs on
+// the machine; BenchmarkScrape has the latency.
+func TestScrapeCost(t *testing.T) { // not parallel: the time is the process's
 	if raced {
 		t.Skip("measures time: not with the race detector")
 	}
 	r := newRig(t, 0)
 	r.snap = bigSnapshot(1)
 	h := metrics.Handler(r.reg, hclog.NewNullLogger())
-	best := time.Hour
-	for range 9 {
-		begin := time.Now()
+	const scrapes = 9
+	before := processorTime(t)
+	for range scrapes {
 		scrape(h)
-		best = min(best, time.Since(begin))
 	}
-	if best > 200*time.Millisecond {
-		t.Errorf("the best of nine scrapes took %v, want at most 200ms", best)
+	cost := (processorTime(t) - before) / scrapes
+	t.Logf("%v of processor time a scrape", cost)
+	if cost > 200*time.Millisecond {
+		t.Errorf("a scrape costs %v of processor time, want at most 200 ms", cost)
 	}
 	if n := len(series(t, r.dump(t))); n > metrics.DefaultPairs+1 {
 		t.Errorf("%d series of rack pairs, want at most %d and other", n, metrics.DefaultPairs)
 	}
 }
 
+// processorTime returns what the process has used so far.
+func processorTime(t *testing.T) time.Duration {
+	t.Helper()
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
 // TestScrapesWhileThingsHappen: scrapes, rounds, full queues and new snapshots
 // at the same time; no counter goes back between two scrapes of one scraper.
 func TestScrapesWhileThingsHappen(t *testing.T) {
 	t.Parallel()
-	var snap atomic.Pointer[state.Snapshot]
+	var snap atomic.Pointer[snapshot.Snapshot]
 	reg := prometheus.NewRegistry()
 	c, err := metrics.New(reg, metrics.Options{
 		Snapshot: snap.Load, Now: time.Now, Policy: func() string { return sample.Policy }, ConfigHash: func() string { return "h" }, Pairs: 2,

@@ -7,7 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"heddle/core/model"
-	"heddle/core/state"
+	"heddle/core/state/snapshot"
 )
 
 // sink turns values into metrics of one scrape.
@@ -29,7 +29,7 @@ func oneIf(b bool) float64 {
 }
 
 // source sends the health of one source.
-func (s sink) source(v *state.SourceView, now model.Time) {
+func (s sink) source(v *snapshot.Source, now model.Time) {
 	name := string(v.Source)
 	s.put(sourceUp, oneIf(v.Result == model.PollOK || v.Result == model.PollBudget), name)
 	if v.LastOK != 0 {
@@ -41,7 +41,7 @@ func (s sink) source(v *state.SourceView, now model.Time) {
 		count += v.Polls[r]
 	}
 	s.put(pollBytes, float64(v.Bytes), name)
-	buckets := cumulative(state.DurationBuckets(), v.Buckets)
+	buckets := cumulative(snapshot.DurationBuckets(), v.Buckets)
 	s.ch <- prometheus.MustNewConstHistogram(s.all[pollDuration].desc, uint64(count), v.Seconds, buckets, name)
 }
 
@@ -65,7 +65,7 @@ func usualStates() []model.NodeState {
 }
 
 // rack sends one rack. A rack that has lost all its nodes and replicas is gone.
-func (s sink) rack(v *state.RackView, blocks bool) {
+func (s sink) rack(v *snapshot.Rack, blocks bool) {
 	id, known := string(v.ID), v.HDFSBlocks
 	for _, n := range v.Nodes { // order-free: a sum
 		known += int64(n)
@@ -99,7 +99,7 @@ func (s sink) uses(m metric, rack string, used, total float64) {
 	s.put(m, total, rack, "total")
 }
 
-func (s sink) uplink(rack string, u *state.UplinkView) {
+func (s sink) uplink(rack string, u *snapshot.Uplink) {
 	s.put(uplinkRate, float64(u.Out), rack, "out", u.Method)
 	s.put(uplinkRate, float64(u.In), rack, "in", u.Method)
 	s.put(rackSaturated, oneIf(u.Saturated), rack)
@@ -115,7 +115,7 @@ func (s sink) uplink(rack string, u *state.UplinkView) {
 }
 
 // counts sends what heddle had to work around.
-func (s sink) counts(c *state.Counts) {
+func (s sink) counts(c *snapshot.Counts) {
 	s.put(rackMismatches, float64(c.RackMismatches))
 	s.put(hostsWithoutRack, float64(c.HostsNoRack))
 	s.put(unknownHosts, float64(c.UnknownHosts))

@@ -101,7 +101,7 @@ func scraped() [metricCount]spec {
 		regret:            {"heddle_regret_bytes_total", counter, []string{"policy"}, "Shuffle bytes that crossed racks above what the policy's plan would have sent, summed over finished jobs."},
 		rackMismatches:    {"heddle_rack_mismatches", gauge, nil, "Hosts that ResourceManager, NameNode and the site's table do not put in one rack; /v1/cluster names them."},
 		hostsWithoutRack:  {"heddle_hosts_without_rack", gauge, nil, "NodeManagers in /default-rack: the topology does not know them."},
-		unknownHosts:      {"heddle_unknown_hosts_total", counter, nil, "Times a task or a replica was on a host that no source places in a rack; it was counted in /default-rack."},
+		unknownHosts:      {"heddle_unknown_hosts_total", counter, nil, "Hosts of tasks, containers or replicas that no source places in a rack, each counted once; they count as hosts of /default-rack."},
 		clockJumps:        {"heddle_clock_jumps_total", counter, nil, "Observations more than a minute older than the one before: a clock was set back."},
 		restarts:          {"heddle_resourcemanager_restarts_total", counter, nil, "ResourceManager restarts and failovers seen."},
 		estimatedLoads:    {"heddle_estimated_loads_total", counter, nil, "Samples of a rack's uplink that fell back to the estimate because the configured source had no fresh figure."},

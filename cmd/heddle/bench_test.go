@@ -14,6 +14,11 @@ import (
 	"testing"
 	"time"
 
+	"heddle/cmd/heddle/internal/recording"
+	"heddle/cmd/heddle/internal/service"
+	"heddle/cmd/heddle/internal/settings"
+	"heddle/cmd/heddle/internal/sources"
+
 	"github.com/hashicorp/go-hclog"
 
 	"heddle/configs"
@@ -180,7 +185,7 @@ func jobs(apps model.AppsFact, at model.Time) []model.Observation {
 
 func observedNow(b *testing.B) model.Time {
 	b.Helper()
-	return modelTime(time.Now())
+	return model.Time(time.Now().UnixMilli())
 }
 
 // BenchmarkPollDecodeApplyPublish is one poll of 5,000 nodes and 2,000
@@ -252,14 +257,14 @@ func BenchmarkReadsWhilePolling(b *testing.B) {
 	defer runtime.GOMAXPROCS(before)
 	threadsForReaders()
 	l := newLarge(b)
-	loaded, err := configs.Load(configs.Options{KnownPolicy: knownPolicy, Flags: map[string]string{
+	loaded, err := configs.Load(configs.Options{KnownPolicy: settings.KnownPolicy, Flags: map[string]string{
 		"mode": "advise", "resource_manager.urls": "http://large:8088", "hdfs.enabled": "false", "web.listen_address": "127.0.0.1:0",
-		"web.concurrency": strconv.Itoa(2 * clients),
+		"advanced.web.concurrency": strconv.Itoa(2 * clients),
 	}})
 	if err != nil {
 		b.Fatal(err)
 	}
-	polls := source{names: []model.Source{model.SourceRM}, run: func(ctx context.Context, out chan<- model.Observation) error {
+	polls := sources.Source{Names: []model.Source{model.SourceRM}, Run: func(ctx context.Context, out chan<- model.Observation) error {
 		tick := time.NewTicker(time.Second)
 		defer tick.Stop()
 		for n := 0; ; n++ {
@@ -281,17 +286,17 @@ func BenchmarkReadsWhilePolling(b *testing.B) {
 			}
 		}
 	}}
-	s, err := newService(serviceOptions{loaded: loaded, log: hclog.NewNullLogger(), now: time.Now, sources: &sources{list: []source{polls}}})
+	s, err := service.New(service.Options{Loaded: loaded, Log: hclog.NewNullLogger(), Now: time.Now, Replayed: &sources.Set{Sources: []sources.Source{polls}}})
 	if err != nil {
 		b.Fatal(err)
 	}
-	listener, err := s.listen(b.Context())
+	listener, err := s.Open(b.Context())
 	if err != nil {
 		b.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(b.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- s.run(ctx, listener) }()
+	go func() { ended <- s.Run(ctx, listener, (*recording.Recorder)(nil)) }()
 	web := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: clients}}
 	defer func() {
 		cancel()

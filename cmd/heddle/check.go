@@ -4,56 +4,24 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"heddle/cmd/heddle/internal/exit"
+	"heddle/cmd/heddle/internal/terminal"
 	"heddle/configs"
 )
-
-// configFlags are the flags every command that reads a configuration takes.
-type configFlags struct {
-	file      string
-	hadoopDir string
-	overrides map[string]*string // by key path
-}
-
-// overrides of single keys that have a flag of their own, spelled as
-// Prometheus' tools spell them.
-func (f *configFlags) register(cmd *cobra.Command) {
-	fs := cmd.Flags()
-	fs.StringVar(&f.file, "config", "", "the configuration `file` (YAML)")
-	fs.StringVar(&f.hadoopDir, "hadoop-conf-dir", "", "the `directory` with Hadoop's own XML configuration (default: HADOOP_CONF_DIR)")
-	f.overrides = map[string]*string{}
-	for _, o := range []struct{ flag, key, help string }{
-		{"mode", "mode", "what to do: observe, advise or enforce"},
-		{"web.listen-address", "web.listen_address", "the `address` to listen on"},
-		{"log.level", "log.level", "the least severity to log: trace, debug, info, warn or error"},
-		{"log.format", "log.format", "the form of a log line: text or json"},
-	} {
-		f.overrides[o.key] = fs.String(o.flag, "", o.help)
-	}
-}
-
-// load reads the configuration with these flags on top.
-func (f *configFlags) load() (*configs.Loaded, error) {
-	flags := map[string]string{}
-	for key, value := range f.overrides {
-		if *value != "" {
-			flags[key] = *value
-		}
-	}
-	return configs.Load(configs.Options{File: f.file, Env: os.Environ(), Flags: flags, HadoopConfDir: f.hadoopDir, KnownPolicy: knownPolicy})
-}
 
 func newCheck() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "check",
-		Short:   "Check what heddle reads before it does",
+		Short:   "Check heddle's input files",
 		Example: "  heddle check config heddle.yml",
 		Args:    cobra.NoArgs,
-		RunE:    func(*cobra.Command, []string) error { return usageError{errors.New("say what to check: config")} },
+		RunE: func(*cobra.Command, []string) error {
+			return exit.NewUsageError(errors.New("name what to check: config"))
+		},
 	}
 	cmd.AddCommand(newCheckConfig())
 	return cmd
@@ -80,9 +48,9 @@ func newCheckConfig() *cobra.Command {
 	var out output
 	cmd := &cobra.Command{
 		Use:   "config [FILE]",
-		Short: "Check a configuration, and print every key with its value and where that came from",
-		Long: `Check a configuration without connecting to anything. All problems are printed at
-once, each with its key and its line. Exit code 0: it loads; 1: it does not.
+		Short: "Check a configuration, and print every key with its value and origin",
+		Long: `Check a configuration without connecting to anything, and print all problems, each
+with its key and line. The exit code is 0 if the configuration loads and 1 if not.
 
 A value comes from the first of: flag, environment (HEDDLE_WEB_LISTEN_ADDRESS),
 file, Hadoop's XML files, default.`,
@@ -134,7 +102,7 @@ func (r checkedConfig) table(w io.Writer) error {
 	if !r.OK {
 		return nil
 	}
-	err := tabs(w, func(w io.Writer) {
+	err := terminal.Table(w, func(w io.Writer) {
 		for _, k := range r.Keys {
 			fmt.Fprintf(w, "%s\t%s\t%s\n", k.Key, k.Value, k.Origin)
 		}

@@ -16,7 +16,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"heddle/configs"
+	"heddle/cmd/heddle/internal/exit"
+	"heddle/cmd/heddle/internal/policylist"
 	"heddle/core/policy/builtin"
 	"heddle/integration/fakehadoop"
 )
@@ -43,58 +44,58 @@ func TestExitCodes(t *testing.T) {
 		code int
 		says string // on standard output or standard error
 	}{
-		{"", exitOK, "Usage:"},
-		{"version", exitOK, "heddle dev"},
-		{"policies", exitOK, "shufflewatcher"},
-		{"check config " + good, exitOK, "ok (hash "},
-		{"check config --config " + good, exitOK, "ok (hash "},
-		{"demo --once", exitOK, "decided by shufflewatcher"},
-		{"help plan", exitOK, "heddle plan APPLICATION"},
+		{"", exit.OK, "Usage:"},
+		{"version", exit.OK, "heddle dev"},
+		{"policies", exit.OK, "shufflewatcher"},
+		{"check config " + good, exit.OK, "ok (hash "},
+		{"check config --config " + good, exit.OK, "ok (hash "},
+		{"demo --once", exit.OK, "decided by shufflewatcher"},
+		{"help plan", exit.OK, "heddle plan APPLICATION"},
 
-		{"check config " + bad, exitFailed, "problems in the configuration"},
-		{"check config /no/such/file.yml", exitFailed, "1 problem in the configuration"},
-		{"check config " + good + " --log.level loud", exitFailed, "--log.level"},
-		{"serve --config " + bad, exitFailed, "mode"},
-		{"record --config " + bad + " --out x.jsonl.zst", exitFailed, "mode"},
-		{"record --config " + good + " --out x.txt", exitFailed, ".jsonl.zst"},
-		{"plan application_1_0001 " + nobody, exitFailed, "is 'heddle serve' running there?"},
-		{"explain application_1_0001 " + nobody, exitFailed, "is 'heddle serve' running there?"},
+		{"check config " + bad, exit.Failed, "problems in the configuration"},
+		{"check config /no/such/file.yml", exit.Failed, "1 problem in the configuration"},
+		{"check config " + good + " --log.level loud", exit.Failed, "--log.level"},
+		{"serve --config " + bad, exit.Failed, "mode"},
+		{"record --config " + bad + " --out x.jsonl.zst", exit.Failed, "mode"},
+		{"record --config " + good + " --out x.txt", exit.Failed, ".jsonl.zst"},
+		{"plan application_1_0001 " + nobody, exit.Failed, "is 'heddle serve' running there?"},
+		{"explain application_1_0001 " + nobody, exit.Failed, "is 'heddle serve' running there?"},
 
-		{"nosuch", exitUsage, "unknown command"},
-		{"check", exitUsage, "say what to check"},
-		{"check nosuch", exitUsage, "unknown command"},
-		{"check config a b", exitUsage, "accepts at most 1"},
-		{"check config " + good + " -o xml", exitUsage, "want table or json"},
-		{"version extra", exitUsage, "extra"},
-		{"version -o xml", exitUsage, "want table or json"},
-		{"policies extra", exitUsage, "extra"},
-		{"policies -o xml", exitUsage, "want table or json"},
-		{"serve extra", exitUsage, "extra"},
-		{"demo extra", exitUsage, "extra"},
-		{"demo --speed 0", exitUsage, "--speed"},
-		{"demo --speed fast", exitUsage, "--speed"},
-		{"demo --policy nosuch --once", exitUsage, "want one of [capacity dawn delay"},
-		{"record", exitUsage, "--out"},
-		{"record extra", exitUsage, "extra"},
-		{"record --out x.jsonl.zst --duration -5s", exitUsage, "--duration"},
-		{"record --out x.jsonl.zst --duration soon", exitUsage, "--duration"},
-		{"plan", exitUsage, "name one application"},
-		{"plan a b", exitUsage, "name one application"},
-		{"plan a --url ::", exitUsage, "--url"},
-		{"explain", exitUsage, "name one application"},
-		{"completion bash extra", exitUsage, "extra"},
-		{"client-config extra", exitUsage, "extra"},
-		{"client-config --format yaml", exitUsage, "want properties, xml, flags or spark"},
-		{"client-config --config " + bad, exitFailed, "mode"},
-		{"client-config --config " + good, exitFailed, "the relay does not run in mode observe: use mode enforce"},
+		{"nosuch", exit.Usage, "unknown command"},
+		{"check", exit.Usage, "name what to check"},
+		{"check nosuch", exit.Usage, "unknown command"},
+		{"check config a b", exit.Usage, "accepts at most 1"},
+		{"check config " + good + " -o xml", exit.Usage, "want table or json"},
+		{"version extra", exit.Usage, "extra"},
+		{"version -o xml", exit.Usage, "want table or json"},
+		{"policies extra", exit.Usage, "extra"},
+		{"policies -o xml", exit.Usage, "want table or json"},
+		{"serve extra", exit.Usage, "extra"},
+		{"demo extra", exit.Usage, "extra"},
+		{"demo --speed 0", exit.Usage, "--speed"},
+		{"demo --speed fast", exit.Usage, "--speed"},
+		{"demo --policy nosuch --once", exit.Usage, "want one of [capacity dawn delay"},
+		{"record", exit.Usage, "--out"},
+		{"record extra", exit.Usage, "extra"},
+		{"record --out x.jsonl.zst --duration -5s", exit.Usage, "--duration"},
+		{"record --out x.jsonl.zst --duration soon", exit.Usage, "--duration"},
+		{"plan", exit.Usage, "name one application"},
+		{"plan a b", exit.Usage, "name one application"},
+		{"plan a --url ::", exit.Usage, "--url"},
+		{"explain", exit.Usage, "name one application"},
+		{"completion bash extra", exit.Usage, "extra"},
+		{"client-config extra", exit.Usage, "extra"},
+		{"client-config --format yaml", exit.Usage, "want properties, xml, flags or spark"},
+		{"client-config --config " + bad, exit.Failed, "mode"},
+		{"client-config --config " + good, exit.Failed, "the relay does not run in mode observe: use mode enforce"},
 	}
-	for _, cmd := range commands(newRoot()) {
+	for _, cmd := range commands(newRoot(func() {})) {
 		path := strings.TrimPrefix(strings.TrimPrefix(cmd.CommandPath(), "heddle"), " ")
 		tests = append(tests, struct {
 			args string
 			code int
 			says string
-		}{path + " --nosuch", exitUsage, "unknown flag: --nosuch\nTry '" + cmd.CommandPath() + " --help'"})
+		}{path + " --nosuch", exit.Usage, "unknown flag: --nosuch\nTry '" + cmd.CommandPath() + " --help'"})
 	}
 	for _, tt := range tests {
 		t.Run(tt.args, func(t *testing.T) {
@@ -103,10 +104,10 @@ func TestExitCodes(t *testing.T) {
 			if code != tt.code || !strings.Contains(out+errs, tt.says) {
 				t.Errorf("exit %d, want %d with %q\nstdout: %s\nstderr: %s", code, tt.code, tt.says, out, errs)
 			}
-			if (code == exitOK) != (errs == "") {
+			if (code == exit.OK) != (errs == "") {
 				t.Errorf("exit %d with standard error %q", code, errs)
 			}
-			if code == exitUsage && !strings.Contains(errs, "--help'.") {
+			if code == exit.Usage && !strings.Contains(errs, "--help'.") {
 				t.Errorf("a usage error does not say where help is: %s", errs)
 			}
 		})
@@ -118,13 +119,13 @@ func TestExitCodes(t *testing.T) {
 
 func TestHelp(t *testing.T) {
 	t.Parallel()
-	all := commands(newRoot())
+	all := commands(newRoot(func() {}))
 	var names []string
 	for _, cmd := range all {
 		path := strings.Fields(cmd.CommandPath())[1:]
 		names = append(names, strings.Join(path, " "))
 		code, out, errs := heddle(t, append(path, "--help")...)
-		if code != exitOK || errs != "" || !strings.Contains(out, "Examples:\n  heddle ") {
+		if code != exit.OK || errs != "" || !strings.Contains(out, "Examples:\n  heddle ") {
 			t.Errorf("%v --help: exit %d\n%s%s", path, code, out, errs)
 		}
 	}
@@ -138,10 +139,10 @@ func TestHelp(t *testing.T) {
 // TestExamples runs the flags of every example past the parser.
 func TestExamples(t *testing.T) {
 	t.Parallel()
-	for _, cmd := range commands(newRoot()) {
+	for _, cmd := range commands(newRoot(func() {})) {
 		for line := range strings.Lines(cmd.Example) {
 			line, _, _ = strings.Cut(strings.TrimSpace(line), "   ")
-			root := newRoot()
+			root := newRoot(func() {})
 			found, args, err := root.Find(strings.Fields(line)[1:])
 			if err != nil {
 				t.Errorf("%s: %v", line, err)
@@ -172,11 +173,11 @@ func TestJSONOutput(t *testing.T) {
 		}
 	}
 	var b buildInfo
-	if decode(&b, exitOK, "version"); b.Version != "dev" || !strings.HasPrefix(b.Go, "go1.") || b.Platform == "" {
+	if decode(&b, exit.OK, "version"); b.Version != "dev" || !strings.HasPrefix(b.Go, "go1.") || b.Platform == "" {
 		t.Errorf("version: %+v", b)
 	}
-	var list []policyInfo
-	decode(&list, exitOK, "policies")
+	var list []policylist.Policy
+	decode(&list, exit.OK, "policies")
 	var names []string
 	for _, p := range list {
 		names = append(names, p.Name)
@@ -188,7 +189,7 @@ func TestJSONOutput(t *testing.T) {
 		t.Error(diff)
 	}
 	var c checkedConfig
-	if decode(&c, exitOK, "check", "config", good); !c.OK || len(c.Keys) < 50 || len(c.Hash) != 64 || len(c.Problems) > 0 {
+	if decode(&c, exit.OK, "check", "config", good); !c.OK || len(c.Keys) < 50 || len(c.Hash) != 64 || len(c.Problems) > 0 {
 		t.Errorf("good: %+v", c)
 	}
 	i := slices.IndexFunc(c.Keys, func(k checkedKey) bool { return k.Key == "resource_manager.urls" })
@@ -196,7 +197,7 @@ func TestJSONOutput(t *testing.T) {
 		t.Errorf("its key: %+v", c.Keys)
 	}
 	c = checkedConfig{}
-	if decode(&c, exitFailed, "check", "config", bad); c.OK || len(c.Problems) != 12 || len(c.Keys) > 0 {
+	if decode(&c, exit.Failed, "check", "config", bad); c.OK || len(c.Problems) != 12 || len(c.Keys) > 0 {
 		t.Errorf("bad: %+v", c)
 	}
 }
@@ -215,10 +216,10 @@ func TestCheckConfig(t *testing.T) {
 			switch {
 			case strings.HasSuffix(file, "everything.good.yml"): // its policy is one of a test
 			case strings.Contains(file, ".bad."):
-				if code != exitFailed || !strings.Contains(errs, "in the configuration") || strings.Contains(out, "ok (hash") {
+				if code != exit.Failed || !strings.Contains(errs, "in the configuration") || strings.Contains(out, "ok (hash") {
 					t.Errorf("%s: exit %d\n%s%s", file, code, out, errs)
 				}
-			case code != exitOK || !strings.Contains(out, "ok (hash"):
+			case code != exit.OK || !strings.Contains(out, "ok (hash"):
 				t.Errorf("%s: exit %d\n%s%s", file, code, out, errs)
 			}
 		}
@@ -234,7 +235,7 @@ func TestDemoOnce(t *testing.T) {
 	t.Parallel()
 	for _, policy := range builtin.Registry().Names() {
 		code, out, errs := heddle(t, "demo", "--once", "--policy", policy)
-		if code != exitOK || errs != "" {
+		if code != exit.OK || errs != "" {
 			t.Fatalf("exit %d: %s", code, errs)
 		}
 		wants := []string{
@@ -293,7 +294,7 @@ func TestDemoServes(t *testing.T) {
 		return nil
 	})
 	cancel()
-	if code := <-ended; code != exitOK {
+	if code := <-ended; code != exit.OK {
 		t.Errorf("exit %d: %s", code, errs)
 	}
 }
@@ -309,47 +310,47 @@ func TestPlanAndExplain(t *testing.T) {
 
 	code, out, errs := heddle(t, "plan", fakehadoop.TeraSort, at)
 	for _, want := range []string{`shufflewatcher, reduce stage, rank 1: map_output`, `(?m)^/rack2 +2 +42 % +2 +86\.6 MB +free$`, `(?m)^NODE +RACK +FREE$`} {
-		if code != exitOK || !regexp.MustCompile(want).MatchString(out) {
+		if code != exit.OK || !regexp.MustCompile(want).MatchString(out) {
 			t.Errorf("exit %d, no %s in\n%s%s", code, want, out, errs)
 		}
 	}
 	code, out, errs = heddle(t, "plan", fakehadoop.WordCount, "--stage", "map", at)
-	if code != exitOK || !strings.Contains(out, "map stage, rank") || !strings.Contains(out, "any rack will do") {
+	if code != exit.OK || !strings.Contains(out, "map stage, rank") || !strings.Contains(out, "no rack is preferred") {
 		t.Errorf("exit %d\n%s%s", code, out, errs)
 	}
 	code, out, errs = heddle(t, "explain", fakehadoop.TeraSort, at)
 	for _, want := range []string{`reduce stage, by shufflewatcher: \S+`, `shuffle/input ratio 1\.\d\d \(measured on its own maps\), shuffle-heavy`, `fewest_bytes +121\.4 MB`} {
-		if code != exitOK || !regexp.MustCompile(want).MatchString(out) {
+		if code != exit.OK || !regexp.MustCompile(want).MatchString(out) {
 			t.Errorf("exit %d, no %s in\n%s%s", code, want, out, errs)
 		}
 	}
 	for _, cmd := range []string{"plan", "explain"} {
 		code, out, _ = heddle(t, cmd, fakehadoop.TeraSort, at, "-o", "json")
 		var answer struct{ Application string }
-		if err := json.Unmarshal([]byte(out), &answer); code != exitOK || err != nil || answer.Application != fakehadoop.TeraSort {
+		if err := json.Unmarshal([]byte(out), &answer); code != exit.OK || err != nil || answer.Application != fakehadoop.TeraSort {
 			t.Errorf("%s -o json: exit %d, error %v: %s", cmd, code, err, out)
 		}
 		code, out, errs = heddle(t, cmd, "application_1_0001", at)
-		if code != exitFailed || out != "" || !strings.Contains(errs, "application_1_0001") {
+		if code != exit.Failed || out != "" || !strings.Contains(errs, "application_1_0001") {
 			t.Errorf("%s of an unknown application: exit %d\n%s%s", cmd, code, out, errs)
 		}
 		code, out, errs = heddle(t, cmd, "a/../b?c", at)
-		if code != exitFailed || out != "" || !strings.Contains(errs, "a/../b?c") {
+		if code != exit.Failed || out != "" || !strings.Contains(errs, "a/../b?c") {
 			t.Errorf("%s of an odd id: exit %d\n%s%s", cmd, code, out, errs)
 		}
 		code, _, errs = heddle(t, cmd, fakehadoop.TeraSort, "--url", site.NameNode.URL)
-		if code != exitFailed || !strings.Contains(errs, "404") {
+		if code != exit.Failed || !strings.Contains(errs, "404") {
 			t.Errorf("%s of something else: exit %d %s", cmd, code, errs)
 		}
 	}
 	code, out, errs = heddle(t, "plan", fakehadoop.TeraSort, "--stage", "shuffle", at)
-	if code != exitFailed || out != "" || !strings.Contains(errs, "stage") {
+	if code != exit.Failed || out != "" || !strings.Contains(errs, "stage") {
 		t.Errorf("an unknown stage: exit %d\n%s%s", code, out, errs)
 	}
 	site.RM.Stop()
 	r.advance(time.Minute)
 	code, _, errs = heddle(t, "plan", fakehadoop.TeraSort, at)
-	if code != exitFailed || !strings.Contains(errs, "stale") {
+	if code != exit.Failed || !strings.Contains(errs, "stale") {
 		t.Errorf("stale state: exit %d %s", code, errs)
 	}
 }
@@ -362,10 +363,10 @@ func TestObserveModePlan(t *testing.T) {
 	r := start(t, fastConfig(site, "mode: advise", "mode: observe"))
 	r.settled()
 	code, out, errs := heddle(t, "plan", fakehadoop.TeraSort, "--url", r.url)
-	if code != exitFailed || out != "" || !strings.Contains(errs, "observe") {
+	if code != exit.Failed || out != "" || !strings.Contains(errs, "observe") {
 		t.Errorf("exit %d\n%s%s", code, out, errs)
 	}
-	if r.policy() != "" || r.cfg.Load().Config.Mode != configs.ModeObserve {
-		t.Errorf("policy %q", r.policy())
+	if r.Policy() != "" {
+		t.Errorf("policy %q", r.Policy())
 	}
 }

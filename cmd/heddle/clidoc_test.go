@@ -19,7 +19,8 @@ const cliIntro = `# Command line
 Every command of ` + "`heddle`" + ` with its flags, as ` + "`--help`" + ` prints them. This page is generated from the code: ` + "`go test ./cmd/heddle -run CLIDoc -update`" + `
 writes it, and the tests compare it.
 
-- Exit codes: 0 it went well, 1 the check or the run failed, 2 the command line makes no sense.
+- Exit codes: 0 it went well, 1 the check or the run failed, 2 the command line makes no sense, 130 SIGINT or SIGTERM ended a command before it had a result.
+  serve, demo and record run until a signal ends them: they shut down in order and exit with 0.
 - Results go to standard output, as a table for people or with ` + "`-o json`" + ` for scripts; logs, progress and errors go to standard error.
 - Every key of the configuration is in [config.md](config.md). A flag wins over the environment, that over the file.
 - ` + "`heddle completion bash|zsh|fish|powershell`" + ` prints a completion script.
@@ -40,7 +41,7 @@ func commands(cmd *cobra.Command) []*cobra.Command {
 func cliDoc() string {
 	var b strings.Builder
 	b.WriteString(cliIntro)
-	for _, cmd := range commands(newRoot()) {
+	for _, cmd := range commands(newRoot(func() {})) {
 		about := cmd.Long
 		if about == "" {
 			about = cmd.Short + "."

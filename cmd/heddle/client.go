@@ -8,23 +8,22 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"os"
 	"strings"
 	"time"
 
-	"github.com/mattn/go-isatty"
 	"github.com/spf13/cobra"
 
+	"heddle/cmd/heddle/internal/exit"
 	"heddle/configs"
 )
 
-// remote asks a running service.
-type remote struct {
+// serviceClient asks a running service.
+type serviceClient struct {
 	url     string
 	timeout time.Duration
 }
 
-func (r *remote) flags(cmd *cobra.Command) {
+func (r *serviceClient) flags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&r.url, "url", "http://"+configs.DefaultListenAddress, "the `URL` of the running service")
 	cmd.Flags().DurationVar(&r.timeout, "timeout", 10*time.Second, "how long to wait for the answer")
 }
@@ -35,17 +34,17 @@ type problem struct {
 	Detail string `json:"detail"`
 }
 
-// maxAnswer bounds what is read of an answer.
+// maxAnswer bounds the size of an answer in bytes.
 const maxAnswer = 64 << 20
 
 // get fetches path and returns the JSON body.
-func (r *remote) get(ctx context.Context, path string) (json.RawMessage, error) {
+func (r *serviceClient) get(ctx context.Context, path string) (json.RawMessage, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
 	at := strings.TrimRight(r.url, "/") + path
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at, http.NoBody)
 	if err != nil {
-		return nil, usageError{fmt.Errorf("--url %q: %w", r.url, err)}
+		return nil, exit.NewUsageError(fmt.Errorf("--url %q: %w", r.url, err))
 	}
 	req.Header.Set("Accept", "application/json, application/problem+json")
 	resp, err := (&http.Client{}).Do(req)
@@ -67,11 +66,5 @@ func (r *remote) get(ctx context.Context, path string) (json.RawMessage, error) 
 	return body, nil
 }
 
-// appPath returns the path of something of an application.
+// appPath returns the REST path of an application, followed by rest.
 func appPath(id, rest string) string { return "/v1/applications/" + url.PathEscape(id) + rest }
-
-// isTerminal reports whether w is a terminal a person looks at.
-func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	return ok && isatty.IsTerminal(f.Fd())
-}

@@ -13,7 +13,10 @@ import (
 	"syscall"
 	"testing"
 
+	"heddle/cmd/heddle/internal/exit"
+	"heddle/yarnproxy/clientconfig"
 	"heddle/yarnproxy/ipc"
+	"heddle/yarnproxy/ipc/ipctest"
 )
 
 // listen serves every connection to a port of its own until the test ends, and
@@ -93,14 +96,14 @@ func schedulerWith(qop string, methods ...string) func(net.Conn) {
 			auths = append(auths, a)
 		}
 		answer := ipc.AppendSASL(nil, ipc.SASL{State: ipc.SASLNegotiate, Auths: auths})
-		conn.Write(ipc.AppendResponse(nil, ipc.ResponseHeader{CallID: ipc.CallSASL, ClientID: []byte{}}, answer))
+		conn.Write(ipctest.AppendResponse(nil, ipc.ResponseHeader{CallID: ipc.CallSASL, ClientID: []byte{}}, answer))
 		io.Copy(io.Discard, conn)
 	}
 }
 
 // checked runs `client-config --check` for one or two ResourceManagers whose
 // addresses are given: relay, scheduler, client and web of each.
-func checked(t *testing.T, rms [][4]string, args ...string) (code int, results []reachedFrom, table string) {
+func checked(t *testing.T, rms [][4]string, args ...string) (code int, results []clientconfig.AddressCheck, table string) {
 	t.Helper()
 	dir := t.TempDir()
 	var site, listeners strings.Builder
@@ -152,7 +155,7 @@ func TestClientConfigCheck(t *testing.T) {
 			[]string{"the relay is there, but no ResourceManager behind it", "nothing listens there", "nothing listens there", "nothing listens there"},
 			"is this the address of webapp.address.direct in its yarn-site.xml?",
 		},
-		{"privacy", [][4]string{{listen(t, schedulerWith("auth-conf", "TOKEN")), listen(t, schedulerWith("auth-conf", "TOKEN")), open, open}}, []string{"answers, with hadoop.rpc.protection integrity or privacy"}, "nothing can be rewritten"},
+		{"privacy", [][4]string{{listen(t, schedulerWith("auth-conf", "TOKEN")), listen(t, schedulerWith("auth-conf", "TOKEN")), open, open}}, []string{"answers, with hadoop.rpc.protection integrity or privacy"}, "the relay cannot rewrite its calls"},
 		{"privacy as one of several", [][4]string{{listen(t, schedulerWith("auth-conf,auth", "TOKEN")), listen(t, good), open, open}}, nil, "ok "},
 		{"the port of clients", [][4]string{{listen(t, schedulerWith("auth", "TOKEN", "KERBEROS")), listen(t, good), open, open}}, []string{"it is a Hadoop service, but not a scheduler"}, "another service's"},
 		{"a service without tokens", [][4]string{{listen(t, schedulerWith("auth")), listen(t, good), open, open}}, []string{"it is a Hadoop service that takes no tokens"}, "another service's"},
@@ -175,10 +178,10 @@ func TestClientConfigCheck(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			code, results, table := checked(t, tt.rms)
-			if len(results) != 4*len(tt.rms) || (code == exitOK) != (len(tt.want) == 0) || code == exitUsage || !strings.Contains(table, tt.do) {
+			if len(results) != 4*len(tt.rms) || (code == exit.OK) != (len(tt.want) == 0) || code == exit.Usage || !strings.Contains(table, tt.do) {
 				t.Errorf("exit %d, %d addresses:\n%s", code, len(results), table)
 			}
-			var wrong []reachedFrom
+			var wrong []clientconfig.AddressCheck
 			for _, r := range results {
 				if !r.OK {
 					wrong = append(wrong, r)
@@ -205,12 +208,12 @@ func TestClientConfigCheckSimple(t *testing.T) {
 	t.Parallel()
 	gone := nobody(t)
 	code, results, _ := checked(t, [][4]string{{listen(t, schedulerWith("auth", "TOKEN")), gone, gone, gone}}, "--simple")
-	if code != exitOK || len(results) != 1 || results[0].Key != keyScheduler || !results[0].OK {
+	if code != exit.OK || len(results) != 1 || results[0].Key != clientconfig.Prefix+"scheduler.address" || !results[0].OK {
 		t.Errorf("exit %d: %+v", code, results)
 	}
 	mute := listen(t, func(c net.Conn) { io.Copy(io.Discard, c) })
 	code, results, _ = checked(t, [][4]string{{mute, gone, gone, gone}}, "--simple", "--timeout", "50ms")
-	if code != exitFailed || len(results) != 1 || results[0].OK || results[0].Do == "" {
+	if code != exit.Failed || len(results) != 1 || results[0].OK || results[0].Do == "" {
 		t.Errorf("exit %d: %+v", code, results)
 	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -10,11 +11,12 @@ import (
 	"strings"
 	"testing"
 
+	"heddle/cmd/heddle/internal/exit"
+	"heddle/cmd/heddle/internal/fluidsweep"
+
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/klauspost/compress/zstd"
-
-	"heddle/core/workload"
 )
 
 // Two jobs whose response times are known: over 10 s of span the map capacity is
@@ -22,13 +24,13 @@ import (
 // of 224/14/beta.
 const fluidTrace = "m\t0\t0\t60\t0\t0\ns\t0\t0\t80\t224\t0\n"
 
-func fluidJSON(t *testing.T, args ...string) fluidAnswer {
+func fluidJSON(t *testing.T, args ...string) fluidsweep.Result {
 	t.Helper()
 	code, out, errs := heddle(t, append([]string{"fluid", "-o", "json"}, args...)...)
-	var a fluidAnswer
+	var a fluidsweep.Result
 	d := json.NewDecoder(strings.NewReader(out))
 	d.DisallowUnknownFields()
-	if err := d.Decode(&a); code != exitOK || err != nil || d.More() {
+	if err := d.Decode(&a); code != exit.OK || err != nil || d.More() {
 		t.Fatalf("%v: exit %d, %v in %s%s", args, code, err, out, errs)
 	}
 	for i := range a.Runs {
@@ -40,7 +42,7 @@ func fluidJSON(t *testing.T, args ...string) fluidAnswer {
 	return a
 }
 
-var nearly = cmp.Options{cmpopts.EquateApprox(1e-9, 1e-9), cmpopts.IgnoreUnexported(fluidAnswer{})}
+var nearly = cmp.Options{cmpopts.EquateApprox(1e-9, 1e-9), cmpopts.IgnoreUnexported(fluidsweep.Result{})}
 
 // traces is read before TestMain takes all settings of heddle out of the
 // environment.
@@ -51,14 +53,14 @@ func TestFluid(t *testing.T) {
 	file := writeFile(t, "two.tsv", fluidTrace)
 	got := fluidJSON(t, "--workload", file, "--span", "10s", "--beta", "1,0.5", "--policies", "maxsrpt,uopt")
 	m, s := 60./14, 80./14
-	run := func(beta float64, policy string, end, last, buffer, idle float64) fluidRun {
+	run := func(beta float64, policy string, end, last, buffer, idle float64) fluidsweep.Run {
 		bound := (m + max(m+s, 16/beta)) / 2
-		return fluidRun{
+		return fluidsweep.Run{
 			Beta: beta, Policy: policy, Jobs: 2, Mean: (end + last) / 2, Bound: bound, Ratio: (end + last) / 2 / bound,
 			Utilization: 1 - idle/max(end, last), MaxBuffer: buffer,
 		}
 	}
-	want := fluidAnswer{Format: 1, Runs: []fluidRun{
+	want := fluidsweep.Result{Format: 1, Runs: []fluidsweep.Run{
 		run(1, "maxsrpt", m, m+16, 16-s, m), run(1, "uopt", m+s, 16, 16-s, 0),
 		run(0.5, "maxsrpt", m, m+32, 32-s, m), run(0.5, "uopt", m+s, 32, 32-s, 0),
 	}}
@@ -67,7 +69,7 @@ func TestFluid(t *testing.T) {
 	}
 	code, out, errs := heddle(t, "fluid", "--workload", file, "--span", "10s", "--policies", "maxsrpt")
 	for _, want := range []string{`two.tsv: 2 jobs, 140 B of map input, 224 B of shuffle; map capacity 14 B/s\n`, `(?m)^1 +maxsrpt +12\.2857 s +10\.1429 s +1\.2113 +0\.7887 +10\.3 s$`} {
-		if code != exitOK || errs != "" || !regexp.MustCompile(want).MatchString(out) {
+		if code != exit.OK || errs != "" || !regexp.MustCompile(want).MatchString(out) {
 			t.Errorf("exit %d, no %s in\n%s%s", code, want, out, errs)
 		}
 	}
@@ -90,7 +92,7 @@ func TestFluidIsDeterministic(t *testing.T) {
 	t.Parallel()
 	const jobs = "synth:lognormal,lambda=1,jobs=300,seed=3"
 	first := fluidJSON(t, "--workload", jobs, "--beta", "0.5,1,2")
-	if diff := cmp.Diff(first, fluidJSON(t, "--workload", jobs, "--beta", "0.5,1,2"), cmpopts.IgnoreUnexported(fluidAnswer{})); diff != "" {
+	if diff := cmp.Diff(first, fluidJSON(t, "--workload", jobs, "--beta", "0.5,1,2"), cmpopts.IgnoreUnexported(fluidsweep.Result{})); diff != "" {
 		t.Errorf("another answer:\n%s", diff)
 	}
 	alone := fluidJSON(t, "--workload", jobs, "--beta", "1", "--policies", "splitsrpt,num:maxsrpt:splitsrpt:0.85")
@@ -112,20 +114,17 @@ func TestFluidIsDeterministic(t *testing.T) {
 // Both ways to write heddle's own format hold the same jobs as the trace.
 func TestFluidReadsItsOwnFormat(t *testing.T) {
 	t.Parallel()
-	w, err := readWorkload(strings.NewReader(fluidTrace), "two.tsv", false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var plain bytes.Buffer
-	if err := workload.Write(&plain, w); err != nil {
-		t.Fatal(err)
-	}
+	const plain = `{"format":1,"kind":"workload"}
+{"id":"m","user":"ann","submit_ms":0,"stages":[{"name":"map","tasks":1,"reads":[{"bytes":60}],"output_bytes":0}]}
+{"id":"s","user":"ann","submit_ms":0,"stages":[{"name":"map","tasks":1,"reads":[{"bytes":80}],"output_bytes":224},` +
+		`{"name":"reduce","tasks":1,"edges":[{"from":"map","kind":"scatter_gather"}],"output_bytes":0}]}
+`
 	z, err := zstd.NewWriter(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := fluidJSON(t, "--workload", writeFile(t, "two.tsv", fluidTrace))
-	for name, content := range map[string]string{"two.jsonl": plain.String(), "two.jsonl.zst": string(z.EncodeAll(plain.Bytes(), nil))} {
+	for name, content := range map[string]string{"two.jsonl": plain, "two.jsonl.zst": string(z.EncodeAll([]byte(plain), nil))} {
 		if diff := cmp.Diff(want, fluidJSON(t, "--workload", writeFile(t, name, content)), nearly); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
@@ -136,12 +135,24 @@ func TestFluidLenient(t *testing.T) {
 	t.Parallel()
 	file := writeFile(t, "odd.tsv", fluidTrace+"x\t1\t1\t-5\t0\t0\ny\t1\n")
 	code, _, errs := heddle(t, "fluid", "--workload", file)
-	if code != exitFailed || !strings.Contains(errs, "odd.tsv:3:") {
+	if code != exit.Failed || !strings.Contains(errs, "odd.tsv:3:") {
 		t.Errorf("exit %d: %s", code, errs)
 	}
 	code, out, errs := heddle(t, "fluid", "--workload", file, "--lenient")
-	if code != exitOK || !strings.Contains(out, "2 jobs") || !strings.Contains(errs, "left out 1 records, the first on line 3: negative") {
+	if code != exit.OK || !strings.Contains(out, "2 jobs") || !strings.Contains(errs, "skipped 1 records, the first on line 3: negative") {
 		t.Errorf("exit %d\n%s%s", code, out, errs)
+	}
+}
+
+// Ctrl-C ends a sweep without a result.
+func TestFluidStops(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var out, errs bytes.Buffer
+	code := execute(ctx, []string{"fluid", "--workload", writeFile(t, "two.tsv", fluidTrace)}, &out, &errs)
+	if code != exit.Interrupted || out.Len() > 0 || errs.String() != "heddle: interrupted after 0 of 5 runs\n" {
+		t.Errorf("exit %d\n%s%s", code, out.String(), errs.String())
 	}
 }
 
@@ -153,22 +164,22 @@ func TestFluidRefuses(t *testing.T) {
 		code int
 		says string
 	}{
-		{"", exitUsage, "--workload: name a SWIM trace"},
-		{"--workload /no/such.tsv", exitFailed, "/no/such.tsv"},
-		{"--workload " + writeFile(t, "jobs.csv", "x"), exitFailed, "must end in .tsv"},
-		{"--workload " + writeFile(t, "bad.jsonl.zst", "x"), exitFailed, "bad.jsonl.zst"},
-		{"--workload " + empty, exitFailed, "read nothing"},
-		{"--workload synth:nosuch", exitUsage, "there are dawn-ml"},
-		{"--workload synth:lognormal,lambda=x", exitUsage, "lambda"},
-		{"--workload " + good + " --beta 0", exitUsage, `--beta "0": want numbers above 0`},
-		{"--workload " + good + " --beta 0.1,NaN", exitUsage, `--beta "NaN"`},
-		{"--workload " + good + " --beta 1e-320", exitFailed, "at most 1e+12 s of their capacity"},
-		{"--workload " + good + " --beta=", exitUsage, "name at least one"},
-		{"--workload " + good + " --policies fair,srpt", exitUsage, `--policies: policy "srpt": want one of fair, maxsrpt`},
-		{"--workload " + good + " --policies num:num:uopt:1", exitUsage, "P1: want one of"},
-		{"--workload " + good + " --span 0s", exitUsage, "--span"},
-		{"--workload " + good + " -o xml", exitUsage, "want table or json"},
-		{"--workload " + good + " extra", exitUsage, "extra"},
+		{"", exit.Usage, "--workload: name a SWIM trace"},
+		{"--workload /no/such.tsv", exit.Failed, "/no/such.tsv"},
+		{"--workload " + writeFile(t, "jobs.csv", "x"), exit.Failed, "must end in .tsv"},
+		{"--workload " + writeFile(t, "bad.jsonl.zst", "x"), exit.Failed, "bad.jsonl.zst"},
+		{"--workload " + empty, exit.Failed, "read nothing"},
+		{"--workload synth:nosuch", exit.Usage, "there are dawn-ml"},
+		{"--workload synth:lognormal,lambda=x", exit.Usage, "lambda"},
+		{"--workload " + good + " --beta 0", exit.Usage, `--beta "0": want numbers above 0`},
+		{"--workload " + good + " --beta 0.1,NaN", exit.Usage, `--beta "NaN"`},
+		{"--workload " + good + " --beta 1e-320", exit.Failed, "at most 1e+12 s of their capacity"},
+		{"--workload " + good + " --beta=", exit.Usage, "name at least one"},
+		{"--workload " + good + " --policies fair,srpt", exit.Usage, `--policies: policy "srpt": want one of fair, maxsrpt`},
+		{"--workload " + good + " --policies num:num:uopt:1", exit.Usage, "P1: want one of"},
+		{"--workload " + good + " --span 0s", exit.Usage, "--span"},
+		{"--workload " + good + " -o xml", exit.Usage, "want table or json"},
+		{"--workload " + good + " extra", exit.Usage, "extra"},
 	} {
 		code, out, errs := heddle(t, append([]string{"fluid"}, strings.Fields(tc.args)...)...)
 		if code != tc.code || out != "" || !strings.Contains(errs, tc.says) {

@@ -20,8 +20,10 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"go.uber.org/goleak"
 
+	"heddle/cmd/heddle/internal/service"
+	"heddle/cmd/heddle/internal/settings"
 	"heddle/configs"
-	"heddle/core/state"
+	"heddle/core/state/snapshot"
 	"heddle/integration/fakehadoop"
 )
 
@@ -83,7 +85,7 @@ func (b *buffer) lines(text string) []string {
 // eventually calls ok every so often until it returns nil.
 func eventually(tb testing.TB, what string, ok func() error) {
 	tb.Helper()
-	deadline := time.NewTimer(time.Minute)
+	deadline := time.NewTimer(5 * time.Minute) // far off, for a busy machine
 	defer deadline.Stop()
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
@@ -105,10 +107,10 @@ func eventually(tb testing.TB, what string, ok func() error) {
 const fast = `
 mode: advise
 uplinks: {capacity: 100Mbps}
-resource_manager: {urls: ["%s"], poll_interval: 100ms, requests_per_second: 10000, bytes_per_second: 100GB/s, max_answer: 4MiB, timeout: 20s}
-mapreduce: {history_server: "%s", poll_interval: 300ms, requests_per_second: 10000, bytes_per_second: 100GB/s, timeout: 20s}
-hdfs: {name_nodes: ["%s"], interval: 1s, requests_per_second: 10000, bytes_per_second: 100GB/s, timeout: 20s}
-state: {publish_interval: 20ms}
+resource_manager: {urls: ["%s"], poll_interval: 100ms, requests_per_second: 10000, bytes_per_second: 100GB/s}
+mapreduce: {history_server: "%s", poll_interval: 300ms, requests_per_second: 10000, bytes_per_second: 100GB/s}
+hdfs: {name_nodes: ["%s"], interval: 1s, requests_per_second: 10000, bytes_per_second: 100GB/s}
+advanced: {state: {publish_interval: 20ms}, resource_manager: {max_answer: 4MiB, timeout: 20s}, mapreduce: {timeout: 20s}, hdfs: {timeout: 20s}}
 web: {listen_address: "127.0.0.1:0"}
 `
 
@@ -121,7 +123,7 @@ func fastConfig(site *fakehadoop.Site, replace ...string) string {
 
 func load(tb testing.TB, yaml string) *configs.Loaded {
 	tb.Helper()
-	loaded, err := configs.Load(configs.Options{File: writeFile(tb, "heddle.yml", yaml), KnownPolicy: knownPolicy})
+	loaded, err := configs.Load(configs.Options{File: writeFile(tb, "heddle.yml", yaml), KnownPolicy: settings.KnownPolicy})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -139,7 +141,7 @@ func writeFile(tb testing.TB, name, text string) string {
 
 // running is a service in this process.
 type running struct {
-	*service
+	*service.Service
 	t    testing.TB
 	url  string
 	log  *buffer
@@ -152,29 +154,32 @@ type running struct {
 // have stopped without an error.
 func start(tb testing.TB, yaml string) *running {
 	tb.Helper()
-	return startWith(tb, load(tb, yaml), noRecorder{})
+	return startWith(tb, load(tb, yaml))
 }
 
-func startWith(tb testing.TB, loaded *configs.Loaded, rec recorder) *running {
+func startWith(tb testing.TB, loaded *configs.Loaded) *running {
 	tb.Helper()
 	r := &running{t: tb, log: &buffer{}, web: &http.Client{Transport: &http.Transport{}, Timeout: 20 * time.Second}}
-	log := hclog.New(&hclog.LoggerOptions{Name: "heddle", Output: r.log, Level: hclog.Info, DisableTime: true})
 	var err error
-	r.service, err = newService(serviceOptions{
-		loaded: loaded, log: log, now: func() time.Time { return time.Now().Add(time.Duration(r.skew.Load())) },
+	r.Service, err = service.New(service.Options{
+		Loaded: loaded, Log: hclog.New(&hclog.LoggerOptions{Name: "heddle", Output: r.log, Level: hclog.Info, DisableTime: true}),
+		Now: func() time.Time { return time.Now().Add(time.Duration(r.skew.Load())) },
 	})
 	if err != nil {
 		tb.Fatal(err)
 	}
-	r.loop.recorder = rec
-	l, err := r.listen(tb.Context())
+	l, err := r.Open(tb.Context())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	rec, err := r.OpenRecording()
 	if err != nil {
 		tb.Fatal(err)
 	}
 	r.url = "http://" + l.Addr().String()
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- r.run(ctx, l) }()
+	go func() { ended <- errors.Join(r.Run(ctx, l, rec), rec.Close()) }()
 	r.stop = sync.OnceFunc(func() {
 		cancel()
 		r.web.CloseIdleConnections()
@@ -258,8 +263,8 @@ func (r *running) shows(series string, want float64) error {
 }
 
 // app returns an application of the newest snapshot, nil if there is none.
-func (r *running) app(id string) *state.AppView {
-	s := r.loop.Snapshot()
+func (r *running) app(id string) *snapshot.App {
+	s := r.Snapshot()
 	if s == nil {
 		return nil
 	}

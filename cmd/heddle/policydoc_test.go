@@ -6,9 +6,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"reflect"
 	"strings"
 	"testing"
+
+	"heddle/cmd/heddle/internal/policylist"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -46,7 +47,7 @@ checklist in [CONTRIBUTING.md](../CONTRIBUTING.md).
 `
 
 // policyDoc renders the page.
-func policyDoc(list []policyInfo) string {
+func policyDoc(list []policylist.Policy) string {
 	var b strings.Builder
 	cell := func(s string) string { return strings.ReplaceAll(s, "|", `\|`) }
 	b.WriteString(policiesIntro)
@@ -88,7 +89,7 @@ func policyDoc(list []policyInfo) string {
 // TestPolicyDoc: docs/policies.md is what the registry says.
 func TestPolicyDoc(t *testing.T) {
 	t.Parallel()
-	list, err := listPolicies()
+	list, err := policylist.All()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +112,7 @@ func TestPolicyDoc(t *testing.T) {
 // fit their place. Which do not say what they do and change is logged.
 func TestPoliciesAreTold(t *testing.T) {
 	t.Parallel()
-	list, err := listPolicies()
+	list, err := policylist.All()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,12 +140,12 @@ func TestPoliciesAreTold(t *testing.T) {
 // TestPoliciesText: the list for people has all of it, in lines that fit.
 func TestPoliciesText(t *testing.T) {
 	t.Parallel()
-	p := policyInfo{
+	p := policylist.Policy{
 		Name: "toy", Summary: "in a sentence", Paper: "Somebody, Somewhere", About: strings.Repeat("what it does ", 20) + "\n\nand more",
-		Parameters: []policyParam{{Key: "wait_s", Default: json.RawMessage("5"), Doc: strings.Repeat("how long ", 20)}}, Changed: []string{strings.Repeat("what is different ", 20)},
+		Parameters: []policylist.Param{{Key: "wait_s", Default: json.RawMessage("5"), Doc: strings.Repeat("how long ", 20)}}, Changed: []string{strings.Repeat("what is different ", 20)},
 	}
 	var b bytes.Buffer
-	p.print(&b)
+	printPolicy(&b, &p)
 	for line := range strings.Lines(b.String()) {
 		if len(strings.TrimRight(line, "\n")) > textWidth || strings.HasSuffix(line, " \n") {
 			t.Errorf("%q", line)
@@ -155,46 +156,5 @@ func TestPoliciesText(t *testing.T) {
 		if !strings.Contains(flat, want) {
 			t.Errorf("no %q in %s", want, flat)
 		}
-	}
-}
-
-type gap struct {
-	Gap float64 `json:"gap_s" doc:"the gap"`
-}
-
-// ownText writes itself.
-type ownText struct{ text string }
-
-// MarshalJSON implements json.Marshaler.
-func (o ownText) MarshalJSON() ([]byte, error) { return json.Marshal(o.text) }
-
-// The parameters come in the order of the fields, sections and embedded structs
-// included.
-func TestPolicyParams(t *testing.T) {
-	t.Parallel()
-	type params struct {
-		Mode string `json:"mode" doc:"how, in a word"`
-		gap
-		Inner gap     `json:"section"`
-		Bare  []int   `json:"bare,omitempty"`
-		Own   ownText `json:"own" doc:"itself"`
-		Skip  int     `json:"-"`
-	}
-	list, err := policyParams(nil, "", reflect.ValueOf(params{Mode: "ab", gap: gap{1.5}, Inner: gap{2}, Own: ownText{"x"}}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got []string
-	for _, d := range list {
-		got = append(got, d.Key+" = "+string(d.Default)+" : "+d.Doc)
-	}
-	want := []string{`mode = "ab" : how, in a word`, "gap_s = 1.5 : the gap", "section.gap_s = 2 : the gap", "bare = null : ", `own = "x" : itself`}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-	if _, err := policyParams(nil, "", reflect.ValueOf(struct {
-		F func() `json:"f"`
-	}{})); err == nil {
-		t.Error("a parameter that cannot be printed is taken")
 	}
 }

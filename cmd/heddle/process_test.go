@@ -16,6 +16,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
+	"heddle/cmd/heddle/internal/exit"
 	"heddle/cmd/heddle/internal/recording"
 	"heddle/core/model"
 	"heddle/core/trace"
@@ -89,7 +92,7 @@ func (p *process) ends(code int) {
 // records reads a whole recording, strictly.
 func records(t *testing.T, path string) (h trace.Header, all []trace.Record) {
 	t.Helper()
-	r, err := recording.Open(path, false)
+	r, err := recording.Open(os.DirFS(filepath.Dir(path)), filepath.Base(path))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +132,7 @@ func TestServeStopsInOrder(t *testing.T) {
 			site := fakehadoop.Start(t)
 			site.At(66 * time.Second)
 			file := filepath.Join(t.TempDir(), "seen.jsonl.zst")
-			p := spawn(t, "serve", "--config", writeFile(t, "heddle.yml", fastConfig(site)+"record: {file: "+file+", flush_interval: 1s}\n"))
+			p := spawn(t, "serve", "--config", writeFile(t, "heddle.yml", fastConfig(site)+"record: {file: "+file+"}\n"))
 			p.serves()
 			eventually(t, "a preference", func() error {
 				w, err := p.preference("reduce")
@@ -146,7 +149,7 @@ func TestServeStopsInOrder(t *testing.T) {
 				return err
 			})
 			p.signal(sig)
-			p.ends(exitOK)
+			p.ends(exit.OK)
 			if lines := strings.Split(strings.TrimSpace(p.log.String()), "\n"); !strings.HasSuffix(lines[len(lines)-1], "stopped") {
 				t.Errorf("the last line is %s", lines[len(lines)-1])
 			}
@@ -184,7 +187,7 @@ func TestServePortInUse(t *testing.T) {
 	defer l.Close()
 	file := filepath.Join(t.TempDir(), "seen.jsonl.zst")
 	p := spawn(t, "serve", "--config", writeFile(t, "heddle.yml", goodConfig+"record: {file: "+file+"}\n"), "--web.listen-address", l.Addr().String())
-	p.ends(exitFailed)
+	p.ends(exit.Failed)
 	if got := p.log.String(); !strings.Contains(got, "address already in use") || !strings.Contains(got, "--web.listen-address") {
 		t.Error(got)
 	}
@@ -197,7 +200,7 @@ func TestServeWebConfigFile(t *testing.T) {
 	t.Parallel()
 	p := spawn(t, "serve", "--config", writeFile(t, "heddle.yml", goodConfig), "--web.listen-address", "127.0.0.1:0",
 		"--web.config.file", writeFile(t, "web.yml", "tls_server_config: {cert_file: /no/such.pem, key_file: /no/such.key}\n"))
-	p.ends(exitFailed)
+	p.ends(exit.Failed)
 	if got := p.log.String(); !strings.Contains(got, "/no/such.pem") {
 		t.Error(got)
 	}
@@ -303,45 +306,65 @@ func TestReload(t *testing.T) {
 		return nil
 	})
 	p.signal(syscall.SIGTERM)
-	p.ends(exitOK)
+	p.ends(exit.OK)
 }
 
-// TestRecordCommand records for a while, and refuses to do so again.
+// TestRecordCommand records until a signal, for a while, and refuses to overwrite.
 func TestRecordCommand(t *testing.T) {
 	t.Parallel()
 	site := fakehadoop.Start(t)
 	site.At(66 * time.Second)
-	config, file := writeFile(t, "heddle.yml", fastConfig(site)), filepath.Join(t.TempDir(), "seen.jsonl.zst")
-	p := spawn(t, "record", "--config", config, "--out", file, "--duration", "1500ms")
-	p.ends(exitOK)
-	_, all := records(t, file)
-	if n := kinds(all); n["poll"] < 3 || n["nodes"] == 0 || n["decision"] == 0 {
-		t.Errorf("%v", n)
+	config := writeFile(t, "heddle.yml", fastConfig(site))
+	recordUntil := func(want func(n map[string]int) bool, args ...string) (file string, n map[string]int) {
+		t.Helper()
+		file = filepath.Join(t.TempDir(), "seen.jsonl.zst")
+		p := spawn(t, append([]string{"record", "--config", config, "--out", file}, args...)...)
+		eventually(t, "the recording", func() error {
+			if n := kinds(recordedSoFar(t, file)); !want(n) {
+				return fmt.Errorf("%v", n)
+			}
+			return nil
+		})
+		p.signal(syscall.SIGTERM)
+		p.ends(exit.OK)
+		_, all := records(t, file)
+		if want := fmt.Sprintf("%s: %d records, ", file, len(all)); !strings.Contains(p.log.String(), want) {
+			t.Errorf("no %q", want)
+		}
+		return file, kinds(all)
 	}
-	if want := fmt.Sprintf("%s: %d records, ", file, len(all)); !strings.Contains(p.log.String(), want) {
-		t.Errorf("no %q", want)
-	}
+	file, before := recordUntil(func(n map[string]int) bool { return n["poll"] >= 3 && n["nodes"] > 0 && n["decision"] > 0 })
 	again := spawn(t, "record", "--config", config, "--out", file, "--duration", "1s")
-	again.ends(exitFailed)
+	again.ends(exit.Failed)
 	if !strings.Contains(again.log.String(), "never overwritten") {
 		t.Error(again.log)
 	}
-	if _, now := records(t, file); len(now) != len(all) {
-		t.Errorf("the recording has %d records after the second try", len(now))
+	_, all := records(t, file)
+	if diff := cmp.Diff(before, kinds(all)); diff != "" {
+		t.Errorf("the recording after the second try (-before +after):\n%s", diff)
 	}
+	if _, n := recordUntil(func(n map[string]int) bool { return n["poll"] > 0 }, "--mode", "observe"); n["decision"] > 0 {
+		t.Errorf("observed: %v", n)
+	}
+	limited := filepath.Join(t.TempDir(), "limited.jsonl.zst")
+	p := spawn(t, "record", "--config", config, "--out", limited, "--duration", "100ms")
+	p.ends(exit.OK)
+	records(t, limited)
+}
 
-	stopped := filepath.Join(t.TempDir(), "stopped.jsonl.zst")
-	p = spawn(t, "record", "--config", config, "--out", stopped, "--mode", "observe")
-	eventually(t, "the recording", func() error {
-		info, err := os.Stat(stopped)
-		if err == nil && info.Size() < 2000 {
-			err = fmt.Errorf("%d bytes", info.Size())
-		}
-		return err
-	})
-	p.signal(syscall.SIGTERM)
-	p.ends(exitOK)
-	if _, all := records(t, stopped); kinds(all)["poll"] == 0 || kinds(all)["decision"] > 0 {
-		t.Errorf("observed: %v", kinds(all))
+// recordedSoFar returns what a recording that is still written holds.
+func recordedSoFar(t *testing.T, path string) (all []trace.Record) {
+	t.Helper()
+	r, err := recording.Open(os.DirFS(filepath.Dir(path)), filepath.Base(path))
+	if err != nil {
+		return nil // not begun yet
 	}
+	defer r.Close()
+	for rec, err := range r.Records() {
+		if err != nil {
+			return all
+		}
+		all = append(all, rec)
+	}
+	return all
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"heddle/cmd/heddle/internal/exit"
 	"heddle/integration/fakehadoop"
 )
 
@@ -88,7 +89,7 @@ func TestServeUpgrade(t *testing.T) {
 	defer c.Close()
 	says(t, c, "no Hadoop RPC: it goes on as it comes")
 	second := spawn(t, "serve", "--config", config)
-	first.ends(exitOK)
+	first.ends(exit.OK)
 	says(t, c, "as before")
 	second.serves()
 	if err := second.shows(`heddle_relay_connections{kind="blind"}`, 1); err != nil {

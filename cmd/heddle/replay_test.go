@@ -8,18 +8,20 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/hashicorp/go-hclog"
 
+	"heddle/cmd/heddle/internal/settings"
+	"heddle/configs"
 	"heddle/core/model"
 	"heddle/core/state"
+	"heddle/core/state/snapshot"
 	"heddle/core/trace"
 	"heddle/integration/fakehadoop"
 )
 
 // replayed applies the observations of a recording to a fresh cluster.
-func replayed(t *testing.T, s *service, all []trace.Record) *state.Snapshot {
+func replayed(t *testing.T, loaded *configs.Loaded, all []trace.Record) *snapshot.Snapshot {
 	t.Helper()
-	cfg, err := stateConfig(&s.cfg.Load().Config)
+	cfg, err := settings.State(&loaded.Config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +36,7 @@ func replayed(t *testing.T, s *service, all []trace.Record) *state.Snapshot {
 
 // asJSON returns what of a snapshot follows from observations alone: not the
 // plans, and not what is sampled by the clock.
-func asJSON(t *testing.T, s *state.Snapshot) map[string]any {
+func asJSON(t *testing.T, s *snapshot.Snapshot) map[string]any {
 	t.Helper()
 	data, err := json.Marshal(s)
 	if err != nil {
@@ -45,11 +47,12 @@ func asJSON(t *testing.T, s *state.Snapshot) map[string]any {
 		t.Fatal(err)
 	}
 	delete(m, "seq")
+	delete(m, "at_ms")
 	delete(m, "decisions")
+	delete(m, "plans")
 	delete(m, "traffic")
 	delete(m["counts"].(map[string]any), "decided_by_reason")
 	for _, a := range m["applications"].([]any) {
-		delete(a.(map[string]any), "plans")
 		delete(a.(map[string]any), "cross_rack_bytes")
 	}
 	for _, r := range m["racks"].([]any) {
@@ -65,16 +68,7 @@ func TestRecordingReplays(t *testing.T) {
 	site := fakehadoop.Start(t)
 	file := filepath.Join(t.TempDir(), "seen.jsonl.zst")
 	loaded := load(t, fastConfig(site)+"record: {file: "+file+"}\n")
-	rec, err := openRecorder(loaded, hclog.NewNullLogger())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := rec.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	r := startWith(t, loaded, rec)
+	r := startWith(t, loaded)
 	eventually(t, "ready", r.ready)
 	site.At(45 * time.Second)
 	eventually(t, "TeraSort's input", func() error {
@@ -88,15 +82,12 @@ func TestRecordingReplays(t *testing.T) {
 	site.At(site.Span())
 	eventually(t, "its end", func() error { return cmpError(6, r.app(fakehadoop.TeraSort).Reduce.Completed) })
 	r.stop()
-	if err := rec.Close(); err != nil {
-		t.Fatal(err)
-	}
 	_, all := records(t, file)
-	first, second := replayed(t, r.service, all), replayed(t, r.service, all)
+	first, second := replayed(t, loaded, all), replayed(t, loaded, all)
 	if diff := cmp.Diff(encode(t, first), encode(t, second)); diff != "" {
 		t.Errorf("two replays differ:\n%s", diff)
 	}
-	if diff := cmp.Diff(asJSON(t, r.loop.Snapshot()), asJSON(t, first)); diff != "" {
+	if diff := cmp.Diff(asJSON(t, r.Snapshot()), asJSON(t, first)); diff != "" {
 		t.Errorf("the recording gives another state (-service +recording):\n%s", diff)
 	}
 	if got := first.App(model.AppID(fakehadoop.TeraSort)); got == nil || got.MapOutput.Reported != 208000720 {
@@ -104,7 +95,7 @@ func TestRecordingReplays(t *testing.T) {
 	}
 }
 
-func encode(t *testing.T, s *state.Snapshot) string {
+func encode(t *testing.T, s *snapshot.Snapshot) string {
 	t.Helper()
 	data, err := json.Marshal(s)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"heddle/core/model"
-	"heddle/core/state"
+	"heddle/core/state/snapshot"
 	"heddle/integration/fakehadoop"
 )
 
@@ -140,7 +140,7 @@ func TestWholeRecording(t *testing.T) {
 	site.At(site.Span())
 	eventually(t, "TeraSort is read from the JobHistory server", func() error {
 		a := r.app(fakehadoop.TeraSort)
-		if a.State != model.AppFinished || a.Reduce.Completed != 6 || a.CrossRack[state.TrafficShuffle] == 0 {
+		if a.State != model.AppFinished || a.Reduce.Completed != 6 || a.CrossRack[snapshot.TrafficShuffle] == 0 {
 			return fmt.Errorf("%+v", a)
 		}
 		return cmpError(teraSortOutput(), a.MapOutput.ByRack)
@@ -224,7 +224,7 @@ func TestPlacements(t *testing.T) {
 	if resp.StatusCode != http.StatusOK || answer.Policy != "shufflewatcher" || len(answer.Placements) != 1 || answer.Placements[0].counts()["/rack2"] != 4 {
 		t.Errorf("all map output is in rack 2: %s %+v", resp.Status, answer)
 	}
-	if got := len(r.loop.Snapshot().Apps); got != 3 {
+	if got := len(r.Snapshot().Apps); got != 3 {
 		t.Errorf("%d applications after the question", got)
 	}
 }

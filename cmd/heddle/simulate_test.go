@@ -11,12 +11,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
-	"heddle/core/model"
-	"heddle/core/sim"
+	"heddle/cmd/heddle/internal/exit"
+	"heddle/cmd/heddle/internal/simulation"
 )
 
 const (
@@ -32,13 +31,13 @@ const (
 )
 
 // simulated runs the command, strictly reads what it prints, and drops what differs from run to run.
-func simulated(t *testing.T, args ...string) simulateAnswer {
+func simulated(t *testing.T, args ...string) simulation.Result {
 	t.Helper()
 	code, out, errs := heddle(t, append([]string{"simulate", "-o", "json"}, args...)...)
-	var a simulateAnswer
+	var a simulation.Result
 	d := json.NewDecoder(strings.NewReader(out))
 	d.DisallowUnknownFields()
-	if err := d.Decode(&a); code != exitOK || errs != "" || err != nil || d.More() {
+	if err := d.Decode(&a); code != exit.OK || errs != "" || err != nil || d.More() {
 		t.Fatalf("%v: exit %d, %v in %s%s", args, code, err, out, errs)
 	}
 	for i := range a.Runs {
@@ -98,11 +97,11 @@ func TestSimulateKeys(t *testing.T) {
 func TestSimulateSlots(t *testing.T) {
 	t.Parallel()
 	a := simulated(t, "--workload", simSynth, "--cluster", simSlots, "--policies", "fair")
-	want := []rackSummary{{Racks: 4, Nodes: 3, Containers: 5, MapSlots: 4, ReduceSlots: 1, Uplink: 75e6, NIC: 125e6}}
+	want := []simulation.RackSummary{{Racks: 4, Nodes: 3, Containers: 5, MapSlots: 4, ReduceSlots: 1, Uplink: 75e6, NIC: 125e6}}
 	if diff := cmp.Diff(want, a.Cluster.Groups); diff != "" || a.Cluster.Containers != 60 {
 		t.Errorf("%d containers (-want +got):\n%s", a.Cluster.Containers, diff)
 	}
-	if got, want := a.Cluster.Groups[0].String(), "4 racks of 3 nodes of 4 map and 1 reduce slot, uplinks 75MB/s, interfaces 1Gbps"; got != want {
+	if got, want := a.Cluster.Groups[0].String(), "4 racks of 3 nodes of 4 map and 1 reduce slot, uplinks 600Mbps, interfaces 1Gbps"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
@@ -224,9 +223,9 @@ groups:
   - {nodes: 1, uplink: 800Mbps, background: 80Mbps}
 `)
 	a := simulated(t, "--workload", writeFile(t, "two.jsonl", simJobs), "--cluster", file, "--policies", "fair", "--heartbeat", "500ms")
-	want := clusterSummary{
+	want := simulation.ClusterSummary{
 		Racks: 3, Nodes: 5, Containers: 15, Block: 64 << 20, Replication: 2, Writes: true, HeartbeatS: 0.5, Slowstart: 0.05, Slower: 1,
-		Groups: []rackSummary{
+		Groups: []simulation.RackSummary{
 			{Racks: 2, Nodes: 2, Containers: 3, Uplink: 125e6, NIC: 125e6},
 			{Racks: 1, Nodes: 1, Containers: 3, Uplink: 100e6, NIC: 125e6, Background: 10e6},
 		},
@@ -242,53 +241,19 @@ func TestSimulateTable(t *testing.T) {
 	for _, want := range []string{
 		`^two: 2 jobs \(2 light, 0 medium, 0 heavy\) of 2 users over 100 s, 6 tasks; 671\.1 MB of input, 0 B of shuffle, 2\.0 MB of output\n` +
 			`1 rack of 4 nodes of 2 containers, uplinks 1Gbps, interfaces 1Gbps\n` +
-			`blocks of 128MiB with 3 replicas; copies of what is written cross racks; a heartbeat every 1 s; reduces from 5 % of the maps on\n\n`,
+			`blocks of 128MiB with 3 replicas; writes replicate across racks; a heartbeat every 1 s; reduces start after 5 % of the maps\n\n`,
 		`(?m)^POLICY +MAKESPAN s +MEAN JCT s +p95 s +LIGHT s .*\nfifo +100 +8\.2 +15\.5 +8\.2 +- +-\nfair +100 `,
 		`(?m)^POLICY +CROSS-RACK MB +SHUFFLE MB .*\nfifo +0\.00 +0\.00 +0\.00 +0\.00 `,
 		`(?m)^POLICY +NODE-LOCAL % +RACK % +OFF % +CONGESTED .*\nfifo `,
 		`(?m)^POLICY +MAKESPAN/BOUND +JCT/BOUND +CROSS-RACK/BOUND +COFLOW/BOUND +JOBS/h .*\nfifo +1\.000 +1\.031 +- +- +71\.6 `,
 	} {
-		if code != exitOK || errs != "" || !regexp.MustCompile(want).MatchString(out) {
+		if code != exit.OK || errs != "" || !regexp.MustCompile(want).MatchString(out) {
 			t.Errorf("exit %d, no %s in\n%s%s", code, want, out, errs)
 		}
 	}
 	_, out, _ = heddle(t, "simulate", "--workload", simSynth, "--cluster", simCluster4, "--policies", "fair", "--seed", "1,2,3")
 	if !regexp.MustCompile(`(?s)median of 3 seeds \(least-most\).*CROSS-RACK GB.*\nfair +[\d.]+ \([\d.]+-[\d.]+\) `).MatchString(out) {
 		t.Errorf("no median in\n%s", out)
-	}
-}
-
-func TestSimulateCells(t *testing.T) {
-	t.Parallel()
-	c := column{"", 1, false, func(r *sim.Run) float64 { return r.Makespan }}
-	runs := func(seconds ...float64) []sim.Run {
-		all := make([]sim.Run, len(seconds))
-		for i, s := range seconds {
-			all[i].Makespan = s
-		}
-		return all
-	}
-	for want, of := range map[string][]sim.Run{
-		"3.0": runs(3), "3.0 (1.0-9.0)": runs(9, 1, 3), "2.5 (1.0-9.0)": runs(1, 9, 3, 2), "1.0": runs(1.01, 1.02, 0.99),
-	} {
-		if got := c.cell(of); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
-	}
-	a := simulateAnswer{policies: []simPolicy{{label: "fair"}, {label: "nas"}}, seeds: []uint64{1, 2}, Runs: make([]sim.Run, 4)}
-	a.Runs[2].Seed, a.Runs[2].Preempted = 1, 3
-	a.Runs[3].Seed, a.Runs[3].Preempted, a.Runs[3].Rejected = 2, 14, 1
-	var out bytes.Buffer
-	a.notes(&out)
-	if want := "\nnas: reduces that gave their container up to maps of their own job, and began anew: 3 with seed 1, 14 with seed 2\n" +
-		"nas: placements that broke a rule of the engine, and were dropped: 1 with seed 2\n"; out.String() != want {
-		t.Errorf("%q, want %q", out.String(), want)
-	}
-	for most, want := range map[model.Bytes]string{0: "MB", 999e6: "MB", 1e9: "GB", 5e12: "TB"} {
-		a.Runs[1].CrossRack.Total = most
-		if got, _ := a.sizeUnit(); got != want {
-			t.Errorf("%d bytes in %s, want %s", most, got, want)
-		}
 	}
 }
 
@@ -299,38 +264,8 @@ func TestSimulateStops(t *testing.T) {
 	cancel()
 	var out, errs bytes.Buffer
 	code := execute(ctx, []string{"simulate", "--workload", simSynth, "--cluster", simCluster4, "--policies", "fair,nas"}, &out, &errs)
-	if code != exitFailed || out.Len() > 0 || errs.String() != "heddle: interrupted after 0 of 2 runs\n" {
+	if code != exit.Interrupted || out.Len() > 0 || errs.String() != "heddle: interrupted after 0 of 2 runs\n" {
 		t.Errorf("exit %d\n%s%s", code, out.String(), errs.String())
-	}
-	q := simulateQuestion{workload: simSynth, cluster: simCluster4, policies: "fair", seeds: []string{"1"}, heartbeat: time.Second, network: networkFlags{time.Second, 5}}
-	s, err := q.plan()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if s.work, err = openWorkload(q.workload, false); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.one(ctx, &s.policies[0], 1, func(float64) {}); err == nil {
-		t.Error("a run goes on to its end")
-	}
-}
-
-func TestSimulateProgress(t *testing.T) {
-	t.Parallel()
-	blank := strings.Repeat(" ", 30)
-	for _, tt := range []struct {
-		part float64
-		took time.Duration
-		want string
-	}{
-		{0, time.Minute, "[" + blank + "] 0 %"},
-		{0.25, 10 * time.Second, "[=======" + blank[7:] + "] 25 %, about 30s left"},
-		{0.5, time.Hour, "[" + strings.Repeat("=", 15) + blank[15:] + "] 50 %, about 1h0m0s left"},
-		{1, time.Minute, "[" + strings.Repeat("=", 30) + "] 100 %, about 0s left"},
-	} {
-		if got := progressBar(tt.part, tt.took); got != tt.want {
-			t.Errorf("%g after %v: %q, want %q", tt.part, tt.took, got, tt.want)
-		}
 	}
 }
 
@@ -343,7 +278,7 @@ func TestSimulateReport(t *testing.T) {
 	}
 	code, out, errs := heddle(t, args...)
 	page, err := os.ReadFile(filepath.Join(dir, "index.html"))
-	if err != nil || code != exitOK || errs != "" || !strings.Contains(out, "\n"+filepath.Join(dir, "index.html")+" has the plots\n") {
+	if err != nil || code != exit.OK || errs != "" || !strings.Contains(out, "\n"+filepath.Join(dir, "index.html")+" has the plots\n") {
 		t.Fatalf("exit %d, %v\n%s%s", code, err, out, errs)
 	}
 	text := html.UnescapeString(string(page))
@@ -361,7 +296,7 @@ func TestSimulateReport(t *testing.T) {
 	}
 	file := writeFile(t, "taken", "")
 	code, out, errs = heddle(t, "simulate", "--workload", simSynth, "--cluster", simCluster4, "--policies", "fair", "--report", file)
-	if code != exitFailed || out != "" || !strings.Contains(errs, "--report: ") || !strings.Contains(errs, file) {
+	if code != exit.Failed || out != "" || !strings.Contains(errs, "--report: ") || !strings.Contains(errs, file) {
 		t.Errorf("exit %d\n%s%s", code, out, errs)
 	}
 }
@@ -394,13 +329,13 @@ func TestSimulateLoses(t *testing.T) {
 		"--lose", "rack=1,at=5s,for=10s", "--lose", "node=2/1,at=6s,for=9s",
 	}
 	code, out, errs := heddle(t, append([]string{"simulate"}, args...)...)
-	for _, text := range []string{"\nrack 1 is lost at 5 s for 10 s\n", "\nnode 1 of rack 2 is lost at 6 s for 9 s\n", "fifo: attempts that ended with a lost node, and began anew: "} {
-		if code != exitOK || errs != "" || !strings.Contains(out, text) {
+	for _, text := range []string{"\nrack 1 is lost at 5 s for 10 s\n", "\nnode 1 of rack 2 is lost at 6 s for 9 s\n", "fifo: attempts lost with their node, and restarted: "} {
+		if code != exit.OK || errs != "" || !strings.Contains(out, text) {
 			t.Errorf("exit %d %s, no %q in\n%s", code, errs, text, out)
 		}
 	}
 	a := simulated(t, args...)
-	if diff := cmp.Diff([]lossSummary{{1, 0, 5, 10}, {2, 1, 6, 9}}, a.Cluster.Losses); diff != "" || a.Runs[0].Makespan < 30 {
+	if diff := cmp.Diff([]simulation.LossSummary{{Rack: 1, AtS: 5, ForS: 10}, {Rack: 2, Node: 1, AtS: 6, ForS: 9}}, a.Cluster.Losses); diff != "" || a.Runs[0].Makespan < 30 {
 		t.Errorf("%g s; losses (-want +got):\n%s", a.Runs[0].Makespan, diff)
 	}
 }
@@ -415,7 +350,7 @@ func TestSimulateSpeculates(t *testing.T) {
 		t.Errorf("%g s for %d placements, without %g s for %d", a.Runs[0].JCT.Mean, a.Runs[0].Placements, without.Runs[0].JCT.Mean, without.Runs[0].Placements)
 	}
 	_, out, _ := heddle(t, append([]string{"simulate"}, args...)...)
-	for _, text := range []string{"\ntasks that are late get an extra attempt\n", "\nfair: extra attempts of tasks that were late: ", "fair: extra attempts that were done before the first: "} {
+	for _, text := range []string{"\nstragglers get a speculative attempt\n", "\nfair: speculative attempts: ", "fair: speculative attempts that finished first: "} {
 		if !strings.Contains(out, text) {
 			t.Errorf("no %q in\n%s", text, out)
 		}

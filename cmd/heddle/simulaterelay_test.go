@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"heddle/cmd/heddle/internal/exit"
 )
 
 // With --relay the scheduler runs as it is, and the policies in front of it: the
@@ -42,7 +44,7 @@ func TestSimulateRelayRefuses(t *testing.T) {
 		{[]string{"--am-start", "1s", "--cluster", simSlots}, "--am-start: not with map_slots and reduce_slots"},
 	} {
 		args := append([]string{"simulate", "--workload", simSynth, "--cluster", simCluster4, "--policies", "nas"}, tc.flags...)
-		if code, _, errs := heddle(t, args...); code != exitUsage || !strings.Contains(errs, tc.says) {
+		if code, _, errs := heddle(t, args...); code != exit.Usage || !strings.Contains(errs, tc.says) {
 			t.Errorf("%v: exit %d, %q, want %q", tc.flags, code, errs, tc.says)
 		}
 	}

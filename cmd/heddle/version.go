@@ -1,12 +1,10 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"runtime"
 	"runtime/debug"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 )
@@ -51,30 +49,4 @@ func newVersion() *cobra.Command {
 	}
 	out.flag(cmd)
 	return cmd
-}
-
-// output is how a result is printed: as a table for people or as JSON for scripts.
-type output struct{ format string }
-
-func (o *output) flag(cmd *cobra.Command) {
-	cmd.Flags().StringVarP(&o.format, "output", "o", "table", "how to print the result: table or json")
-}
-
-func (o *output) print(w io.Writer, v any, table func(io.Writer) error) error {
-	switch o.format {
-	case "json":
-		enc := json.NewEncoder(w)
-		enc.SetIndent("", "  ")
-		return enc.Encode(v)
-	case "table", "":
-		return table(w)
-	}
-	return usageError{fmt.Errorf("--output %q: want table or json", o.format)}
-}
-
-// tabs aligns columns of lines whose cells are separated by tabs.
-func tabs(w io.Writer, fill func(w io.Writer)) error {
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fill(tw)
-	return tw.Flush()
 }

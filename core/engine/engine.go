@@ -26,6 +26,7 @@ type Options struct {
 	// MaxOffers bounds the virtual offers of one Plan for a policy that has no
 	// Plan of its own.
 	MaxOffers int
+	Decisions int // in the log for readers
 	// Recover turns a panic of the policy into an error and a lost round. The
 	// service sets it; tests do not.
 	Recover bool
@@ -33,7 +34,7 @@ type Options struct {
 
 // DefaultOptions returns the limits the service runs with.
 func DefaultOptions(name string) Options {
-	return Options{Name: name, Seed: 1, MaxAge: 30 * model.Second, MaxHold: 10 * model.Minute, MaxOffers: 5000, Recover: true}
+	return Options{Name: name, Seed: 1, MaxAge: 30 * model.Second, MaxHold: 10 * model.Minute, MaxOffers: 5000, Decisions: 4096, Recover: true}
 }
 
 // Engine asks one policy about one cluster. It belongs to the goroutine that
@@ -43,47 +44,49 @@ type Engine struct {
 	policy  policy.Policy
 	cluster *state.Cluster
 	in      policy.Input
+	journal policy.Journal
 	offers  offerCount
+	log     *Log
 }
 
 // New builds an engine.
 func New(opts Options, p policy.Policy, c *state.Cluster) *Engine {
-	return &Engine{
-		opts: opts, policy: p, cluster: c,
-		in: policy.Input{View: c.View(), Rand: rand.New(rand.NewPCG(opts.Seed, 0))},
-	}
+	e := &Engine{opts: opts, policy: p, cluster: c, log: newLog(opts.Decisions)}
+	e.in = policy.Input{View: c.View(), Rand: rand.New(rand.NewPCG(opts.Seed, 0)), Journal: &e.journal}
+	return e
 }
 
 // Limit limits what is placed from now on to what the asks admit.
 func (e *Engine) Limit(l policy.Limits) { e.in.Limits = l }
 
+// Log returns the log of what the engine decided.
+func (e *Engine) Log() *Log { return e.log }
+
+// Continue takes over the log of the engine that this one replaces.
+func (e *Engine) Continue(old *Engine) { e.log = old.log }
+
 // Name returns the policy's name.
 func (e *Engine) Name() string { return e.opts.Name }
-
-// Round offers a node to the policy and returns the placements that stand, as
-// numbered decisions. A placement that breaks a rule is dropped and counted.
-// The error is a panic of the policy; the round then has no placement.
-func (e *Engine) Round(offer policy.Offer) ([]model.Decision, error) {
-	placements, err := e.Offer(offer)
-	if err != nil || len(placements) == 0 {
-		return nil, err
-	}
-	decisions := make([]model.Decision, len(placements))
-	for i := range placements {
-		p := placements[i]
-		decisions[i] = model.Decision{At: e.in.View.Now(), Policy: e.opts.Name, Placement: &p}
-	}
-	return e.cluster.Record(decisions), nil
-}
 
 // Offer returns the policy's placements for one offer that pass the rules, and
 // counts those that do not. It leaves the cluster as it was, and allocates
 // nothing beside what the policy does. The slice is valid until the next offer.
+// Unless any of the policy's placements stands, the policy remembers none of them.
 func (e *Engine) Offer(offer policy.Offer) ([]model.Placement, error) {
+	before := e.journal.Begin(false)
 	proposed, err := e.ask(offer)
-	if err != nil || len(proposed) == 0 {
-		return nil, err
+	kept := e.verify(proposed, offer)
+	if err != nil || (len(kept) == 0 && len(proposed) > 0) {
+		e.journal.Discard(before)
+	} else {
+		e.journal.Keep(before)
 	}
+	return kept, err
+}
+
+// verify returns the placements that pass the rules, in the memory of those
+// proposed.
+func (e *Engine) verify(proposed []model.Placement, offer policy.Offer) []model.Placement {
 	kept, assumed := proposed[:0], 0
 	for i := range proposed {
 		p := proposed[i]
@@ -92,7 +95,7 @@ func (e *Engine) Offer(offer policy.Offer) ([]model.Placement, error) {
 			rule = model.RuleDuplicate
 		}
 		if rule != "" {
-			e.cluster.Reject(rule)
+			e.log.reject(rule)
 			continue
 		}
 		kept = append(kept, p)
@@ -104,7 +107,7 @@ func (e *Engine) Offer(offer policy.Offer) ([]model.Placement, error) {
 	for _, p := range kept[:assumed] {
 		e.cluster.Withdraw(p)
 	}
-	return kept, nil
+	return kept
 }
 
 func (e *Engine) ask(offer policy.Offer) (out []model.Placement, err error) {
@@ -117,7 +120,7 @@ func (e *Engine) ask(offer policy.Offer) (out []model.Placement, err error) {
 
 func (e *Engine) recovered(err *error) {
 	if r := recover(); r != nil {
-		e.cluster.Reject(model.RulePanic)
+		e.log.reject(model.RulePanic)
 		*err = fmt.Errorf("policy %s panicked: %v", e.opts.Name, r)
 	}
 }
@@ -158,9 +161,9 @@ func (e *Engine) check(p *model.Placement, offer policy.Offer) model.Rule {
 	if !v.Fits(s, n.Free) {
 		return model.RuleCapacity
 	}
-	best, ok := v.Locality(s, n)
+	best, ok := s.Locality(n)
 	if p.Task != model.AnyTask {
-		best, ok = v.TaskLocality(s, p.Task, n)
+		best, ok = e.cluster.TaskLocality(s, p.Task, n)
 	}
 	if !ok {
 		return model.RuleNoAsk

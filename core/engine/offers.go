@@ -31,10 +31,12 @@ type offered struct {
 // the targets are the tasks already launched plus those the policy placed.
 func (e *Engine) planFromOffers(jobs []*state.Job) ([]model.Plan, error) {
 	e.offers = offerCount{counts: map[stageKey]*offered{}}
+	before := e.journal.Begin(true)
 	assumed, err := e.offerAll()
 	for _, p := range assumed {
 		e.cluster.Withdraw(p)
 	}
+	e.journal.Discard(before)
 	if err != nil {
 		return nil, err
 	}

@@ -10,8 +10,8 @@ import (
 	"heddle/core/state"
 )
 
-// Plan asks the policy for the targets of every live job at now, attaches them
-// to the jobs, and returns those that changed as numbered decisions.
+// Plan asks the policy for the targets of every live job at now, keeps them as the
+// newest plans, and returns those that changed as numbered decisions.
 func (e *Engine) Plan(now model.Time) ([]model.Decision, error) {
 	return e.plan(now, e.in.View.Jobs())
 }
@@ -28,7 +28,7 @@ func (e *Engine) PlanApp(now model.Time, id model.AppID) ([]model.Decision, erro
 }
 
 func (e *Engine) plan(now model.Time, jobs []*state.Job) ([]model.Decision, error) {
-	if age, ok := e.in.View.Age(model.SourceRM, now); e.opts.MaxAge > 0 && (!ok || age > e.opts.MaxAge) {
+	if age, ok := e.cluster.SourceAge(model.SourceRM, now); e.opts.MaxAge > 0 && (!ok || age > e.opts.MaxAge) {
 		return nil, ErrStale
 	}
 	plans, err := e.PlanJobs(jobs)
@@ -38,16 +38,20 @@ func (e *Engine) plan(now model.Time, jobs []*state.Job) ([]model.Decision, erro
 	var changed []model.Decision
 	for i := range plans {
 		p := &plans[i]
-		old := e.in.View.Job(p.App).PlanOf(p.Stage)
+		old := e.log.planOf(p.App, p.Stage)
 		if old != nil && sameTargets(old, p) {
 			if !samePlan(old, p) {
-				e.cluster.Attach(p)
+				e.log.setPlan(p)
 			}
 			continue
 		}
 		changed = append(changed, model.Decision{At: e.in.View.Now(), Policy: e.opts.Name, Plan: p})
 	}
-	return e.cluster.Record(changed), nil
+	e.log.add(changed)
+	for i := range changed {
+		e.cluster.SetReduceTargets(e.opts.Name, changed[i].Plan)
+	}
+	return changed, nil
 }
 
 // sameTargets reports whether two plans ask for the same. Rank and costs move
@@ -75,7 +79,7 @@ func (e *Engine) PlanJobs(jobs []*state.Job) ([]model.Plan, error) {
 	for i := range plans {
 		p := plans[i]
 		if rule := e.checkPlan(&p); rule != "" {
-			e.cluster.Reject(rule)
+			e.log.reject(rule)
 			continue
 		}
 		slices.SortFunc(p.Racks, func(a, b model.RackTarget) int {
@@ -143,10 +147,10 @@ func (e *Engine) price(p *model.Plan) {
 		name    string
 		reduces []int
 	}{
-		{"plan", e.byRack(p)},
+		{"plan", byRack(e.in.View, p)},
 		{"fewest_bytes", shuffle.FewestBytes(out, n)},
 		{"proportional", shuffle.Proportional(out, n)},
-		{"uniform", e.uniform(n)},
+		{"uniform", uniform(e.in.View, n)},
 		{"as_placed", placed},
 	}
 	for _, w := range ways {
@@ -179,17 +183,17 @@ func mapCosts(v state.View, j *state.Job, p *model.Plan) []model.Cost {
 }
 
 // byRack returns a plan's counts by rack number.
-func (e *Engine) byRack(p *model.Plan) []int {
-	out := make([]int, len(e.in.View.Racks()))
+func byRack(v state.View, p *model.Plan) []int {
+	out := make([]int, len(v.Racks()))
 	for _, t := range p.Racks {
-		out[e.in.View.RackOf(t.Rack).Index] = t.Count
+		out[v.RackOf(t.Rack).Index] = t.Count
 	}
 	return out
 }
 
 // uniform spreads n tasks over the racks that have nodes.
-func (e *Engine) uniform(n int) []int {
-	racks := e.in.View.Racks()
+func uniform(v state.View, n int) []int {
+	racks := v.Racks()
 	w := make([]float64, len(racks))
 	for i, r := range racks {
 		if r.Total.MemoryMiB > 0 {
@@ -201,4 +205,12 @@ func (e *Engine) uniform(n int) []int {
 
 func anyOf(counts []int) bool {
 	return slices.ContainsFunc(counts, func(n int) bool { return n > 0 })
+}
+
+// WhatIf answers what PlanJobs would return, and changes no later decision (I11).
+func (e *Engine) WhatIf(jobs []*state.Job) ([]model.Plan, error) {
+	before := e.journal.Begin(true)
+	plans, err := e.PlanJobs(jobs)
+	e.journal.Discard(before)
+	return plans, err
 }

@@ -25,12 +25,7 @@ const NoDelay = -1
 // free on it, in YARN if it would fit into the whole node, where it can reserve.
 type Levels struct {
 	node, rack float64
-	jobs       Jobs[level]
-}
-
-type level struct {
-	offered int            // nodes since the level was given up last
-	allowed model.Locality // the worst that is taken
+	jobs       Jobs[Wait] // Skips are nodes offered since a level was given up last, Level is the worst that is taken
 }
 
 // NewLevels returns levels with the thresholds to leave node and rack, each a
@@ -52,34 +47,32 @@ func (l *Levels) Take(in *Input, j *state.Job) (model.Reason, bool) {
 	if l.node < 0 || l.rack < 0 {
 		return model.ReasonFairShare, true
 	}
-	k := l.jobs.Find(j)
-	if k == nil {
-		k = l.jobs.Of(j)
-		k.offered, k.allowed = 1, model.NodeLocal
-	} else {
-		k.offered++
-		k.relax(l, float64(in.View.Capacity().Nodes))
+	k := in.Journal.Edit(l.jobs.Of(j))
+	k.Skips++
+	if k.On {
+		l.relax(k, float64(in.View.Capacity().Nodes))
 	}
-	at, _ := in.View.Locality(j.Map, in.Offer.Node)
-	if at > k.allowed {
+	k.On = true
+	at, _ := j.Map.Locality(in.Offer.Node)
+	if at > k.Level {
 		if at == model.OffSwitch && j.Map.Places() == 0 {
 			return model.ReasonFairShare, true // asked for anywhere: nothing better can come
 		}
 		return "", false
 	}
-	k.allowed = at
+	k.Level = at
 	return Waited(at), true
 }
 
 // relax gives up a level when its threshold is passed.
-func (k *level) relax(l *Levels, nodes float64) {
+func (l *Levels) relax(k *Wait, nodes float64) {
 	threshold := l.node
-	if k.allowed == model.RackLocal {
+	if k.Level == model.RackLocal {
 		threshold = l.rack
 	}
-	if k.allowed < model.OffSwitch && float64(k.offered) > nodes*threshold {
-		k.allowed++
-		k.offered = 0
+	if k.Level < model.OffSwitch && float64(k.Skips) > nodes*threshold {
+		k.Level++
+		k.Skips = 0
 	}
 }
 

@@ -57,17 +57,18 @@ func (o Offer) Usable() bool { return o.Node != nil && o.Node.State.Usable() }
 // time are one.
 type Heartbeat struct {
 	node  model.NodeID
-	at    model.Time
-	given int
+	given Wait // Skips are what the heartbeat at Since was given
 }
 
 // Given returns how many of what is counted the offer's heartbeat was given.
 func (h *Heartbeat) Given(in *Input) int {
-	if id, now := in.Offer.Node.ID, in.View.Now(); h.node != id || h.at != now {
-		*h = Heartbeat{node: id, at: now}
+	if id, now := in.Offer.Node.ID, in.View.Now(); h.node != id || h.given.Since != now {
+		Save(in.Journal, &h.node)
+		h.node = id
+		*in.Journal.Edit(&h.given) = Wait{Since: now}
 	}
-	return h.given
+	return h.given.Skips
 }
 
 // Give counts one more.
-func (h *Heartbeat) Give() { h.given++ }
+func (h *Heartbeat) Give(in *Input) { in.Journal.Edit(&h.given).Skips++ }

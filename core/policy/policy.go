@@ -44,6 +44,8 @@ type Input struct {
 	Rand  *rand.Rand   // seeded from the run's seed
 	// Limits is where what stages ask for is limited to racks; nil limits nothing.
 	Limits Limits
+	// Journal records what the policy remembers before it changes; nil records nothing.
+	Journal *Journal
 
 	out []model.Placement // what Launch returns, used again for the next offer
 }
@@ -51,7 +53,7 @@ type Input struct {
 // Launch returns the placement of any task of a stage on the offered node, at
 // the best locality it can have there. The slice is valid until the next offer.
 func (in *Input) Launch(j *state.Job, s *state.Stage, reason model.Reason) []model.Placement {
-	level, _ := in.View.Locality(s, in.Offer.Node)
+	level, _ := s.Locality(in.Offer.Node)
 	in.out = append(in.out[:0], model.Placement{
 		App: j.ID, Stage: s.Kind, Task: model.AnyTask, Node: in.Offer.Node.ID, Locality: level, Reason: reason,
 	})

@@ -20,9 +20,12 @@ func (t *Users[V]) Prune(v state.View) {
 	if t.n <= len(v.Users()) {
 		return
 	}
+	live := make(map[model.UserID]bool, len(v.Users()))
+	for _, u := range v.Users() {
+		live[u.ID] = true
+	}
 	for i := range t.rows {
-		r := &t.rows[i]
-		if u := v.UserNumbered(i); r.v != nil && (u == nil || u.ID != r.id) {
+		if r := &t.rows[i]; r.v != nil && !live[r.id] {
 			t.clear(r)
 		}
 	}

@@ -286,27 +286,3 @@ func TestOneToOneStaysSpread(t *testing.T) {
 		t.Errorf("c reads (-want +got):\n%s%+v", diff, got[2].Max)
 	}
 }
-
-// 2.4.4: what the kinds of edges send.
-func TestEdgeCost(t *testing.T) {
-	t.Parallel()
-	from := []model.Bytes{60, 40}
-	for _, tc := range []struct {
-		kind  model.EdgeKind
-		tasks []int
-		want  model.Bytes
-	}{
-		{model.ScatterGather, []int{1, 0}, 40},
-		{model.ScatterGather, []int{1, 1}, 50},
-		{model.ScatterGather, nil, 0},
-		{model.OneToOne, []int{6, 4}, 0},
-		{model.OneToOne, []int{10, 0}, 40},
-		{model.Broadcast, []int{3, 1, 2}, 200}, // 100 x (3 racks - 1)
-		{model.Broadcast, []int{5, 0}, 40},
-		{model.Broadcast, []int{0, 0, 9}, 100},
-	} {
-		if got := shuffle.EdgeCost(tc.kind, from, tc.tasks); got != tc.want {
-			t.Errorf("%s to %v sends %d, want %d", tc.kind, tc.tasks, got, tc.want)
-		}
-	}
-}

@@ -15,7 +15,7 @@ type Field struct {
 	Load  []float64 // how busy the rack is
 }
 
-func (f *Field) open(rack int) bool {
+func (f *Field) isOpen(rack int) bool {
 	return f.Open == nil || (rack < len(f.Open) && f.Open[rack])
 }
 
@@ -24,13 +24,13 @@ func (f *Field) open(rack int) bool {
 // then the one with less load (algorithms.md 2.4.3). byLoad tells that the load
 // decided.
 func (f *Field) before(a, b int) (first, byLoad bool) {
-	if x, y := value(f.Tasks, a), value(f.Tasks, b); x != y {
+	if x, y := at(f.Tasks, a), at(f.Tasks, b); x != y {
 		return x > y, false
 	}
-	return value(f.Load, a) < value(f.Load, b), true
+	return at(f.Load, a) < at(f.Load, b), true
 }
 
-func value[T any](s []T, i int) T {
+func at[T any](s []T, i int) T {
 	if i < len(s) {
 		return s[i]
 	}
@@ -55,7 +55,7 @@ const None = -1
 func MostOn(byRack []model.Bytes, total model.Bytes, f Field) Pick {
 	best, most := Pick{Rack: None, Cost: total}, model.Bytes(1)
 	for r, b := range byRack {
-		if b < most || !f.open(r) {
+		if b < most || !f.isOpen(r) {
 			continue
 		}
 		switch {
@@ -101,21 +101,21 @@ func DependentCosts(costs []model.Bytes, racks int, out model.Bytes, spill float
 		in := &dependents[i]
 		most, second := None, None
 		for r := range racks {
-			switch b := value(in.ByRack, r); {
-			case most == None || b > value(in.ByRack, most):
+			switch b := at(in.ByRack, r); {
+			case most == None || b > at(in.ByRack, most):
 				most, second = r, most
-			case second == None || b > value(in.ByRack, second):
+			case second == None || b > at(in.ByRack, second):
 				second = r
 			}
 		}
 		for r := range costs {
-			local := value(in.ByRack, r) + out
+			local := at(in.ByRack, r) + out
 			other := most
 			if r == most {
 				other = second
 			}
 			if other != None {
-				local = max(local, value(in.ByRack, other)+there)
+				local = max(local, at(in.ByRack, other)+there)
 			}
 			costs[r] += max(in.Total+out-local, 0)
 		}
@@ -133,7 +133,7 @@ func LeastDependent(costs, inter []model.Bytes, total model.Bytes, most Pick, f 
 	}
 	best := Pick{Rack: None, Cost: total}
 	for r, c := range costs {
-		if !f.open(r) {
+		if !f.isOpen(r) {
 			continue
 		}
 		switch {
@@ -158,7 +158,7 @@ func LeastDependent(costs, inter []model.Bytes, total model.Bytes, most Pick, f 
 		best.Cost = most.Cost
 	default:
 		best.Tied = best.Tied || most.Tied
-		best.Cost = max(total-value(inter, best.Rack), 0)
+		best.Cost = max(total-at(inter, best.Rack), 0)
 	}
 	return best
 }

@@ -3,7 +3,7 @@ package shuffle
 import "heddle/core/model"
 
 // DAGStage is one stage of a general job (Hive on Tez, Spark). Sizes are
-// model.Unknown where no source told.
+// model.Unknown where no source reported it.
 type DAGStage struct {
 	Tasks     int
 	Completed int
@@ -41,7 +41,7 @@ type StagePick struct {
 // it was put. The paper mentions the kinds of edges and models none: here a
 // one-to-one edge wins over others, because its tasks go where the tasks they
 // read ran, and the other kinds count their bytes by eq. 2. A stage whose
-// output nobody told is taken to put out what it reads.
+// output is unknown counts as putting out what it reads.
 func (g *StageGraph) Plan(racks int, spill float64, dependents []Inflow, f Field) []StagePick {
 	picks := make([]StagePick, g.Len())
 	lies := make([][]model.Bytes, g.Len()) // each stage's output by rack
@@ -113,42 +113,4 @@ func (g *StageGraph) Now() int {
 		}
 	}
 	return None
-}
-
-// EdgeCost returns what an edge sends across racks when its source's output
-// lies as from says and tasks[r] tasks of the reader run on rack r:
-// scatter-gather sends M - sum f_r M_r (algorithms.md 1.4); broadcast sends every
-// byte once to each rack used but its own, size x (racks used - 1) where the
-// output lies on racks that are used; one-to-one sends what does not run where
-// the task it reads ran. Without tasks it is 0.
-func EdgeCost(kind model.EdgeKind, from []model.Bytes, tasks []int) model.Bytes {
-	used, all := 0, 0
-	for _, n := range tasks {
-		all += n
-		if n > 0 {
-			used++
-		}
-	}
-	if all == 0 {
-		return 0
-	}
-	total := Total(from)
-	var cost model.Bytes
-	switch kind {
-	case model.ScatterGather:
-		cost = CrossRack(from, tasks)
-	case model.Broadcast:
-		for r, b := range from {
-			to := used
-			if value(tasks, r) > 0 {
-				to--
-			}
-			cost += b * model.Bytes(to)
-		}
-	case model.OneToOne:
-		for r, b := range from {
-			cost += max(b-model.Bytes(float64(total)*float64(value(tasks, r))/float64(all)+0.5), 0)
-		}
-	}
-	return cost
 }

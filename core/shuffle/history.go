@@ -27,8 +27,8 @@ func KeyOf(user model.UserID, name string) JobKey {
 	return JobKey{user, name}
 }
 
-// valid reports what of a run is out of range.
-func valid(r *model.Run) error {
+// checkRun reports what of a run is out of range.
+func checkRun(r *model.Run) error {
 	switch {
 	case r.App == "" || len(r.App) > maxName:
 		return errors.New("no application")
@@ -40,15 +40,15 @@ func valid(r *model.Run) error {
 	return nil
 }
 
-// after reports whether a run comes after another in a history.
-func after(r, o *model.Run) bool {
+// isAfter reports whether a run comes after another in a history.
+func isAfter(r, o *model.Run) bool {
 	return cmp.Or(cmp.Compare(r.Submitted, o.Submitted), cmp.Compare(r.App, o.App)) > 0
 }
 
 // Past is what the runs of a job let expect of the next.
 type Past struct {
 	Ratio  float64     // map output over map input
-	Output float64     // job output over map input; negative while no run has told
+	Output float64     // job output over map input; negative until a run has reported it
 	Input  model.Bytes // of the latest run
 	At     model.Time  // when the latest run was measured
 	Runs   int         // remembered, at most KeptRuns
@@ -70,7 +70,7 @@ type History struct {
 	version uint64
 }
 
-// DefaultHistory is how many jobs a history remembers unless told otherwise: some
+// DefaultHistory is how many jobs a history remembers by default: some
 // 5 MB in memory and 8 MB on disk.
 const DefaultHistory = 10_000
 
@@ -82,7 +82,7 @@ func NewHistory(limit int) *History {
 // Record takes in what a run has been measured at. A later measure of the same
 // application takes the place of the one before. Runs out of range are left out.
 func (h *History) Record(key JobKey, r model.Run) {
-	if h == nil || h.limit <= 0 || key == (JobKey{}) || valid(&r) != nil {
+	if h == nil || h.limit <= 0 || key == (JobKey{}) || checkRun(&r) != nil {
 		return
 	}
 	runs := h.jobs[key]
@@ -97,7 +97,7 @@ func (h *History) Record(key JobKey, r model.Run) {
 		break
 	}
 	at := len(runs)
-	for at > 0 && after(&runs[at-1], &r) {
+	for at > 0 && isAfter(&runs[at-1], &r) {
 		at--
 	}
 	if at == 0 && len(runs) == KeptRuns { // older than all that is kept
@@ -116,15 +116,15 @@ func (h *History) Record(key JobKey, r model.Run) {
 func (h *History) evict() {
 	keys := slices.Collect(maps.Keys(h.jobs)) // order-free: sorted below
 	slices.SortFunc(keys, func(a, b JobKey) int {
-		return cmp.Or(cmp.Compare(measured(h.jobs[a]), measured(h.jobs[b])), compareKeys(a, b))
+		return cmp.Or(cmp.Compare(latestMeasure(h.jobs[a]), latestMeasure(h.jobs[b])), compareKeys(a, b))
 	})
 	for _, k := range keys[:len(keys)-(h.limit-h.limit/10)] {
 		delete(h.jobs, k)
 	}
 }
 
-// measured returns when the latest measure of runs was taken.
-func measured(runs []model.Run) model.Time {
+// latestMeasure returns when the latest measure of runs was taken.
+func latestMeasure(runs []model.Run) model.Time {
 	at := model.Time(0)
 	for i := range runs {
 		at = max(at, runs[i].At)
@@ -145,16 +145,16 @@ func (h *History) Expect(key JobKey) (Past, bool) {
 	runs := h.jobs[key]
 	latest := &runs[len(runs)-1]
 	p := Past{Output: -1, Input: latest.Input, At: latest.At, Runs: len(runs)}
-	p.Ratio, _ = weighted(runs, func(r *model.Run) model.Bytes { return r.Shuffle })
-	if output, told := weighted(runs, func(r *model.Run) model.Bytes { return r.Output }); told {
+	p.Ratio, _ = weightedRatio(runs, func(r *model.Run) model.Bytes { return r.Shuffle })
+	if output, told := weightedRatio(runs, func(r *model.Run) model.Bytes { return r.Output }); told {
 		p.Output = output
 	}
 	return p, true
 }
 
-// weighted returns the mean of bytes over input of the runs that know them, a
+// weightedRatio returns the mean of bytes over input of the runs that know them, a
 // run counting twice as much as the one before it.
-func weighted(runs []model.Run, bytes func(*model.Run) model.Bytes) (mean float64, known bool) {
+func weightedRatio(runs []model.Run, bytes func(*model.Run) model.Bytes) (mean float64, known bool) {
 	sum, weights, weight := 0.0, 0.0, 1.0
 	for i := len(runs) - 1; i >= 0; i-- {
 		if b := bytes(&runs[i]); b >= 0 {
@@ -226,7 +226,7 @@ func (h *History) Recall(jobs []model.JobRuns) error {
 			return fmt.Errorf("job %d has no user or name", i+1)
 		}
 		for k := range j.Runs {
-			if err := valid(&j.Runs[k]); err != nil {
+			if err := checkRun(&j.Runs[k]); err != nil {
 				return fmt.Errorf("job %d, %s: %w", i+1, key.Name, err)
 			}
 			h.Record(key, j.Runs[k])

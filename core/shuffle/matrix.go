@@ -137,16 +137,6 @@ func FewestBytes(mapOutput []model.Bytes, n int) []int {
 	return out
 }
 
-// Uniform places n reduces evenly over racks racks: what a scheduler that does
-// not look at map output does on average.
-func Uniform(racks, n int) []int {
-	w := make([]float64, racks)
-	for i := range w {
-		w[i] = 1
-	}
-	return Apportion(w, n)
-}
-
 // LowerBound returns the fewest bytes any scheduler sends across racks for one
 // job with its replicas where they are (algorithms.md 4.3): the least over racks
 // q of what the blocks without a replica on q cost, each the smaller of its own

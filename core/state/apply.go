@@ -1,101 +1,132 @@
 package state
 
-import "heddle/core/model"
+import (
+	"slices"
+
+	"heddle/core/model"
+	"heddle/core/state/jobs"
+)
 
 // clockJump is how far back an observation may lie behind the newest one before
 // it is taken for a clock that was set back.
 const clockJump = model.Minute
 
-// Apply takes one observation into the state. Facts about jobs that are not
-// known (ended before heddle saw them, or pruned) change nothing. Facts of which
-// there are millions may be given by pointer; nothing of them is kept.
+// Apply applies one observation. Facts about jobs that are not known (ended before
+// heddle saw them, or forgotten) change nothing. Facts of which there are millions
+// may be given by pointer; the cluster does not retain them.
 func (c *Cluster) Apply(o model.Observation) {
 	c.advanceClock(o.At)
-	switch f := o.Fact.(type) {
+	switch f := byPointer(o.Fact).(type) {
 	case model.PollFact:
-		c.sources.applyPoll(o.Source, o.At, f)
+		c.sources.Apply(o.Source, o.At, f)
 	case model.ClusterFact:
-		if c.info.apply(f) {
+		if c.resourceManager.apply(f) {
 			c.counts.Restarts++
 		}
-	case model.NodesFact:
-		c.applyNodes(&f)
 	case *model.NodesFact:
-		c.applyNodes(f)
-	case model.AppsFact:
-		c.jobs.applyApps(&f, c.now)
+		c.nodes.ApplyNodes(f)
+		c.jobs.Users.Resize(c.nodes.Capacity().Total)
 	case *model.AppsFact:
-		c.jobs.applyApps(f, c.now)
+		c.jobs.ApplyApps(f, c.now)
 	case model.DataNodesFact:
-		c.nodes.applyDataNodes(f)
-		c.hdfs.applyDataNodes(f, &c.nodes)
+		c.nodes.ApplyDataNodes(f)
 	case model.BlocksFact:
-		c.hdfs.applyBlocks(f, &c.nodes, c.jobs.live)
-		c.jobs.readersChanged(f.Path)
+		c.applyBlocks(f)
 	case model.UplinkFact:
-		c.nodes.applyUplink(o.At, f)
+		c.nodes.ApplyUplink(o.At, f)
 	case model.HistoryFact:
-		_ = c.history.Recall(f.Jobs) // whoever read them has refused what is out of range
+		_ = c.history.Recall(f.Jobs) // the reader of the file has refused what is out of range
 	default:
 		c.applyJobFact(o)
 	}
+	c.nodes.AddRacks()
 }
 
-func (c *Cluster) applyNodes(f *model.NodesFact) {
-	c.nodes.applyNodes(f)
-	c.jobs.users.resize(c.nodes.capacity.Total)
-}
-
-func (c *Cluster) applyJobFact(o model.Observation) {
-	switch f := o.Fact.(type) {
-	case model.AsksFact:
-		c.withJob(f.App, func(j *Job) { j.applyAsks(f, o, &c.nodes) })
-	case model.ContainersFact:
-		c.withJob(f.App, func(j *Job) { c.counts.UnknownHosts += j.applyContainers(f, &c.nodes) })
+// byPointer returns a fact that may be given by value or by pointer as a pointer.
+func byPointer(f model.Fact) model.Fact {
+	switch f := f.(type) {
+	case model.NodesFact:
+		return &f
+	case model.AppsFact:
+		return &f
 	case model.JobFact:
-		c.applyJob(&f)
-	case *model.JobFact:
-		c.applyJob(f)
-	case model.JobConfFact:
-		c.withJob(f.App, func(j *Job) {
-			j.applyConf(f)
-			c.hdfs.joinInput(j)
-			c.jobs.depends.link(j, c.jobs.changes.add)
-		})
-	case model.GraphFact:
-		c.withJob(f.App, func(j *Job) { j.applyGraph(f, &c.nodes) })
+		return &f
 	case model.TasksFact:
-		c.applyTasks(&f)
-	case *model.TasksFact:
-		c.applyTasks(f)
-	case model.CountersFact:
-		c.withJob(f.App, func(j *Job) { c.traffic.applyCounters(j, f, c.now, c.hdfs.weights) })
+		return &f
 	}
+	return f
 }
 
-func (c *Cluster) applyJob(f *model.JobFact) {
-	c.withJob(f.App, func(j *Job) {
-		j.applyProgress(f)
-		if f.Done {
-			c.traffic.settle(j)
+// applyBlocks stores the blocks of one path and gives them to the live jobs that
+// read it.
+func (c *Cluster) applyBlocks(f model.BlocksFact) {
+	c.inputs.Apply(f)
+	for _, j := range c.jobs.Live() {
+		if slices.Contains(j.Conf.Inputs, f.Path) {
+			c.setInput(j)
+			c.jobs.Changes.Add(j)
 		}
+	}
+	c.inputs.Prune(func() map[string]bool {
+		used := map[string]bool{}
+		for _, j := range c.jobs.Live() {
+			for _, p := range j.Conf.Inputs {
+				used[p] = true
+			}
+		}
+		return used
 	})
 }
 
-func (c *Cluster) applyTasks(f *model.TasksFact) {
-	c.withJob(f.App, func(j *Job) { c.counts.UntrackedTasks += j.applyTasks(f, &c.nodes, c.cfg.MaxTasks) })
-}
+// setInput gives a job the input that its paths have.
+func (c *Cluster) setInput(j *Job) { jobs.SetInput(j, c.inputs.Of(j.Conf.Inputs)) }
 
-func (c *Cluster) withJob(id model.AppID, apply func(*Job)) {
-	if j := c.jobs.job(id); j != nil {
-		j.seat.view = nil
-		apply(j)
-		c.jobs.follow(j)
-		c.jobs.remember(j, c.now)
-		c.jobs.changes.add(j)
+// applyJobFact applies a fact about one job.
+func (c *Cluster) applyJobFact(o model.Observation) {
+	switch f := byPointer(o.Fact).(type) {
+	case model.AsksFact:
+		c.changeJob(f.App, func(j *Job) { jobs.ApplyAsks(j, f, o.Source, o.At, c.nodes.Hosts()) })
+	case model.ContainersFact:
+		c.changeJob(f.App, func(j *Job) { jobs.ApplyContainers(j, f, c.nodes) })
+	case *model.JobFact:
+		c.changeJob(f.App, func(j *Job) {
+			jobs.ApplyProgress(j, f)
+			if f.Done && !c.cfg.NoTraffic {
+				c.traffic.Close(j)
+			}
+		})
+	case model.JobConfFact:
+		c.changeJob(f.App, func(j *Job) {
+			jobs.ApplyConf(j, f)
+			c.setInput(j)
+			c.dependencies.Set(j)
+		})
+	case model.GraphFact:
+		c.changeJob(f.App, func(j *Job) { jobs.ApplyGraph(j, f, c.nodes.Hosts()) })
+	case *model.TasksFact:
+		c.changeJob(f.App, func(j *Job) { c.counts.UntrackedTasks += jobs.ApplyTasks(j, f, c.nodes.Hosts(), c.cfg.MaxTasks) })
+	case model.CountersFact:
+		c.changeJob(f.App, func(j *Job) {
+			_, before := j.Counters()
+			jobs.ApplyCounters(j, f)
+			if !c.cfg.NoTraffic {
+				c.traffic.Add(j, before, c.now, c.nodes.LiveDataNodes())
+			}
+		})
 	}
 }
 
+// changeJob applies a change to a job that is known, and updates what follows from
+// it.
+func (c *Cluster) changeJob(id model.AppID, apply func(*Job)) {
+	if j := c.jobs.Job(id); j != nil {
+		apply(j)
+		c.jobs.Update(j, c.now)
+	}
+}
+
+// advanceClock moves the cluster's time forward, and back where the clock itself
+// was set back.
 func (c *Cluster) advanceClock(at model.Time) {
 	switch {
 	case at >= c.now:
@@ -103,6 +134,6 @@ func (c *Cluster) advanceClock(at model.Time) {
 	case c.now.Sub(at) > clockJump:
 		c.now = at
 		c.counts.ClockJumps++
-		c.sources.setBack(at)
+		c.sources.SetBack(at)
 	}
 }

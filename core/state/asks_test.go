@@ -21,7 +21,7 @@ func rackRow(rack string, n int) model.AskRow {
 }
 
 // asking is a cluster of three racks with one application, as the given source
-// tells of its asks at 10 s.
+// reports its asks at 10 s.
 func asking(source model.Source, app model.App, rows []model.AskRow) *state.Cluster {
 	c := state.New(state.DefaultConfig())
 	var nodes model.NodesFact
@@ -36,7 +36,7 @@ func asking(source model.Source, app model.App, rows []model.AskRow) *state.Clus
 	return c
 }
 
-// TestInputFromAsks: before the NameNode has told where a job's input lies, its
+// TestInputFromAsks: before the NameNode has reported where a job's input lies, its
 // asks for maps do, when the relay sees them whole.
 func TestInputFromAsks(t *testing.T) {
 	t.Parallel()
@@ -64,7 +64,7 @@ func TestInputFromAsks(t *testing.T) {
 	}
 	c.Apply(model.Observation{Source: model.SourceMapReduce, At: 11_500, Fact: model.JobConfFact{App: asker, Inputs: []string{"/in"}}})
 	if again := c.View().Job(asker).Input; again != in {
-		t.Error("a path nothing is known of replaced what the asks told")
+		t.Error("a path that has not been read replaced the input of the asks")
 	}
 	c.Apply(model.Observation{Source: model.SourceHDFS, At: 12_000, Fact: model.BlocksFact{Path: "/in", Blocks: []model.Block{{Length: 7, Hosts: []string{"w21"}, Racks: []model.RackID{"/rack2"}}}}})
 	if now := c.View().Job(asker).Input; !now.Known || now.Bytes != 7 {
@@ -92,9 +92,9 @@ func TestNoInputFromARest(t *testing.T) {
 	}
 }
 
-// TestRelayTellsTheApplicationsAsks: what the ResourceManager holds for a steered
+// TestRelayReportsTheApplicationsAsks: what the ResourceManager holds for a steered
 // application is heddle's own doing, and counts again once the relay is silent.
-func TestRelayTellsTheApplicationsAsks(t *testing.T) {
+func TestRelayReportsTheApplicationsAsks(t *testing.T) {
 	t.Parallel()
 	c := asking(model.SourceRelay, model.App{}, askRows(6, rackRow("/rack1", 4), rackRow("/rack2", 4)))
 	trimmed := askRows(6, rackRow("/rack1", 4))

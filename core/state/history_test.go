@@ -47,16 +47,16 @@ func TestRatioOfEarlierRuns(t *testing.T) {
 		t.Errorf("the first: earlier %t, ratio %g", j.Earlier, j.Ratio)
 	}
 	r.measure("application_1_0001", false, 100, 250, 7)
-	if past, known := r.c.View().Past(r.c.View().Job("application_1_0001")); !known || past.Ratio != 2.5 || past.Output >= 0 {
+	if past, known := r.c.History().Expect(shuffle.KeyOf("ann", "load 2024-01-05")); !known || past.Ratio != 2.5 || past.Output >= 0 {
 		t.Errorf("while it runs: %+v", past)
 	}
 	second := r.submit("application_1_0002", "ann", "load 2024-01-06")
 	if !second.Earlier || second.Predicted || second.Ratio != 2.5 || !second.Heavy {
 		t.Errorf("the second: earlier %t, measured %t, ratio %g, heavy %t; want 2.5 of the one before", second.Earlier, second.Predicted, second.Ratio, second.Heavy)
 	}
-	r.measure("application_1_0001", true, 200, 400, 100) // the JobHistory server tells later
+	r.measure("application_1_0001", true, 200, 400, 100) // the JobHistory server reports later
 	want := shuffle.Past{Ratio: 2, Output: 0.5, Input: 200, At: r.at, Runs: 1}
-	got, _ := r.c.View().Past(second)
+	got, _ := r.c.History().Expect(shuffle.KeyOf(second.User, second.Name))
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("after its end (-want +got):\n%s", diff)
 	}
@@ -85,7 +85,7 @@ func TestRatioOfEarlierRuns(t *testing.T) {
 	}
 }
 
-// What is only supposed of a job is no run of it; yet it is told by earlier ones.
+// A supposed job adds no run to the history; its ratio comes from earlier runs.
 func TestSupposedJobsLeaveNoHistory(t *testing.T) {
 	t.Parallel()
 	r := &runs{c: state.New(state.DefaultConfig())}

@@ -12,6 +12,7 @@ import (
 
 	"heddle/core/model"
 	"heddle/core/state"
+	"heddle/core/state/snapshot"
 )
 
 // fingerprint is everything a reader can see of a cluster.
@@ -24,7 +25,7 @@ func fingerprint(t interface{ Fatal(...any) }, c *state.Cluster) string {
 	}
 	var users strings.Builder
 	for _, u := range c.View().Users() {
-		fmt.Fprint(&users, u.ID, u.Usage, len(u.Light()), len(u.Heavy()), ";")
+		fmt.Fprint(&users, u.ID, u.Usage, ";")
 	}
 	for _, j := range c.View().Jobs() {
 		for _, n := range c.View().Nodes() {
@@ -107,13 +108,8 @@ func checkIndexes(t *rapid.T, v state.View) {
 		if i > 0 && v.Users()[i-1].Share() > u.Share() {
 			t.Fatalf("user %s out of fair order", u.ID)
 		}
-		if len(u.Light())+len(u.Heavy()) != len(u.Jobs()) || u.Usage.MemoryMiB < 0 {
-			t.Fatalf("user %s: %d light, %d heavy of %d", u.ID, len(u.Light()), len(u.Heavy()), len(u.Jobs()))
-		}
-		for _, j := range u.Heavy() {
-			if !j.Heavy {
-				t.Fatalf("%s is listed heavy", j.ID)
-			}
+		if len(u.Jobs()) == 0 || u.Usage.MemoryMiB < 0 {
+			t.Fatalf("user %s has %d jobs and uses %v", u.ID, len(u.Jobs()), u.Usage)
 		}
 	}
 	if seen != len(v.Jobs()) {
@@ -156,7 +152,7 @@ func TestWithdraw(t *testing.T) {
 			}
 			j := rapid.SampledFrom(v.Jobs()).Draw(t, "job")
 			n := rapid.SampledFrom(v.Nodes()).Draw(t, "node")
-			if level, ok := v.Locality(j.Map, n); ok {
+			if level, ok := j.Map.Locality(n); ok {
 				p := model.Placement{App: j.ID, Stage: model.StageMap, Task: model.AnyTask, Node: n.ID, Locality: level}
 				f.c.Assume(p)
 				assumed = append(assumed, p)
@@ -181,7 +177,7 @@ func TestSnapshotsDoNotChange(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := newFeed(state.DefaultConfig())
 		type shot struct {
-			s    *state.Snapshot
+			s    *snapshot.Snapshot
 			text string
 		}
 		var shots []shot
@@ -240,7 +236,7 @@ func partial(before, now model.Fact) model.Fact {
 }
 
 // What is listed in part leaves the cluster as the whole list does, in every order
-// that somebody has looked at before, and of what is not listed nothing changes.
+// that has been read before, and leaves alone what it does not list.
 func TestPartialLists(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -268,7 +264,7 @@ func TestPartialLists(t *testing.T) {
 			parts.Apply(model.Observation{Source: model.SourceRM, At: at, Fact: partial(lists[k], now)})
 			lists[k] = now
 			if a, b := ordered(t, whole), ordered(t, parts); a != b {
-				t.Fatalf("told of everything\n%s\nand of what changed\n%s", a, b)
+				t.Fatalf("after whole lists\n%s\nafter partial lists\n%s", a, b)
 			}
 		}
 	})
@@ -310,7 +306,7 @@ func ordered(t *rapid.T, c *state.Cluster) string {
 				t.Fatalf("jobs of %s by usage: %s", u.ID, &b)
 			}
 		}
-		shared := o == state.ByMemory || c.View().Capacity().Total.MemoryMiB > 0 // else nobody has a share
+		shared := o == state.ByMemory || c.View().Capacity().Total.MemoryMiB > 0 // otherwise there are no shares
 		if jobs != len(c.View().Jobs()) || shared && !slices.IsSortedFunc(users, func(a, b *state.User) int {
 			return cmp.Or(cmp.Compare(a.Share(), b.Share()), cmp.Compare(a.Jobs()[0].Submitted, b.Jobs()[0].Submitted), cmp.Compare(a.ID, b.ID))
 		}) { // memory and vcores go together here, so that all orders are the same
@@ -330,7 +326,7 @@ func TestHostMoves(t *testing.T) {
 	t.Parallel()
 	c := state.New(state.DefaultConfig())
 	at := model.Time(1_000_000)
-	tell := func(facts ...model.Fact) {
+	apply := func(facts ...model.Fact) {
 		for _, f := range facts {
 			at += 1000
 			c.Apply(model.Observation{Source: model.SourceRM, At: at, Fact: f})
@@ -342,7 +338,7 @@ func TestHostMoves(t *testing.T) {
 	first, second := app(1, "ann", 900_000), app(2, "ann", 900_001)
 	before, after := nodes(2, 1), nodes(2, 1)
 	after.Nodes[0].Rack = "/rack2"
-	tell(before, apps(first, second), wants(first.ID), after, wants(second.ID))
+	apply(before, apps(first, second), wants(first.ID), after, wants(second.ID))
 	rack := c.View().RackOf("/rack2").Index
 	if n := c.View().Job(second.ID).Map.PendingIn(rack); n != 1 {
 		t.Errorf("%d maps pending in the rack that %s moved to, want 1", n, after.Nodes[0].Host)
@@ -366,7 +362,7 @@ func TestNoTraffic(t *testing.T) {
 			c.Apply(model.Observation{Source: model.SourceMapReduce, At: model.Time(1_001_000 + i), Fact: f})
 		}
 		moved := 0.0
-		for _, row := range c.Snapshot().Traffic.Bytes[state.TrafficShuffle] {
+		for _, row := range c.Snapshot().Traffic.Bytes[snapshot.TrafficShuffle] {
 			for _, bytes := range row {
 				moved += bytes
 			}

@@ -124,8 +124,8 @@ func TestRunningMaps(t *testing.T) {
 	want("the job ended", 0, 0)
 }
 
-// OutputOn is the output of completed maps as told, or predicted like that of
-// running ones while nothing has been told.
+// OutputOn is the output of completed maps as reported, or predicted like that of
+// running ones while none has been reported.
 func TestOutputOn(t *testing.T) {
 	t.Parallel()
 	c := predicted(t, 5)
@@ -145,9 +145,9 @@ func TestOutputOn(t *testing.T) {
 	}
 	want("no map runs", 0, 0)
 	apply(task(0, model.TaskSucceeded, "w11", "/r1", model.Unknown), task(1, model.TaskRunning, "w11", "/r1", model.Unknown), task(2, model.TaskRunning, "w21", "/r2", model.Unknown))
-	want("nothing told", 200, 100)
+	want("nothing reported", 200, 100)
 	apply(task(0, model.TaskSucceeded, "w11", "/r1", 30))
-	want("the completed one has told", 130, 100)
+	want("the completed one has reported", 130, 100)
 	c.Assume(model.Placement{App: "application_1_0001", Stage: model.StageMap, Task: model.AnyTask, Node: "w21:1", Locality: model.OffSwitch})
 	want("one more assumed", 130, 200)
 	if got := j.OutputOn(99, 100); got != 0 {

@@ -30,7 +30,7 @@ func drawApps(t *rapid.T) model.AppsFact {
 }
 
 // TestOrders checks, over random histories with assumptions in between, that
-// queues hold what their jobs have and that every order is kept.
+// queues hold what their jobs have and that every order holds.
 func TestOrders(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -117,7 +117,7 @@ func checkUsers(t *rapid.T, v state.View, total model.Resource) {
 		if !slices.IsSortedFunc(users, func(a, b *state.User) int {
 			return cmp.Or(slices.Compare(key(a), key(b)), cmp.Compare(a.Jobs()[0].Submitted, b.Jobs()[0].Submitted), cmp.Compare(a.ID, b.ID))
 		}) {
-			t.Fatalf("order %d is not kept", o)
+			t.Fatalf("order %d does not hold", o)
 		}
 	}
 	for _, u := range v.Users() {
@@ -128,7 +128,7 @@ func checkUsers(t *rapid.T, v state.View, total model.Resource) {
 		if len(byUsage) != len(u.Jobs()) || !slices.IsSortedFunc(byUsage, func(a, b *state.Job) int {
 			return cmp.Or(cmp.Compare(a.Usage().MemoryMiB, b.Usage().MemoryMiB), model.CompareApps(&a.App, &b.App))
 		}) {
-			t.Fatalf("jobs of %s by usage: order is not kept", u.ID)
+			t.Fatalf("jobs of %s by usage: the order does not hold", u.ID)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"heddle/core/model"
 	"heddle/core/state"
+	"heddle/core/state/snapshot"
 	"heddle/core/topology"
 )
 
@@ -142,14 +143,14 @@ func TestTraffic(t *testing.T) {
 		counters(id, 1000, 1000, 400))
 	f.later(2*model.Second).apply(model.TasksFact{App: id, Tasks: []model.Task{reduce(0, 1, model.TaskSucceeded, 500), reduce(1, 2, model.TaskSucceeded, 500)}},
 		counters(id, 1000, 1000, 1000))
-	shuffled := f.c.Snapshot().Traffic.Bytes[state.TrafficShuffle]
+	shuffled := f.c.Snapshot().Traffic.Bytes[snapshot.TrafficShuffle]
 	want := [][]float64{{450, 450}, {50, 50}}
 	if diff := cmp.Diff(want, shuffled, approx()); diff != "" {
 		t.Errorf("shuffle matrix (-want +got):\n%s", diff)
 	}
 	// A counter that falls (a job counter read from another AM attempt) takes nothing back.
 	f.later(model.Second).apply(counters(id, 1000, 1000, 10))
-	if diff := cmp.Diff(want, f.c.Snapshot().Traffic.Bytes[state.TrafficShuffle], approx()); diff != "" {
+	if diff := cmp.Diff(want, f.c.Snapshot().Traffic.Bytes[snapshot.TrafficShuffle], approx()); diff != "" {
 		t.Errorf("after a falling counter (-want +got):\n%s", diff)
 	}
 }
@@ -173,13 +174,13 @@ func TestWritesAndMapReads(t *testing.T) {
 	k.HDFSWritten, k.NodeLocalMaps, k.OtherLocalMaps = 300, 3, 1
 	f.later(model.Second).apply(k)
 	s := f.c.Snapshot()
-	if got := s.Traffic.Bytes[state.TrafficMapRead]; len(got) < 1 || math.Abs(got[0][1]-200) > 1e-6 {
+	if got := s.Traffic.Bytes[snapshot.TrafficMapRead]; len(got) < 1 || math.Abs(got[0][1]-200) > 1e-6 {
 		t.Errorf("map reads %v, want 200 bytes from rack1 to rack2", got)
 	}
-	if got := s.Traffic.Bytes[state.TrafficWrite]; len(got) < 2 || math.Abs(got[1][0]-300) > 1e-6 {
+	if got := s.Traffic.Bytes[snapshot.TrafficWrite]; len(got) < 2 || math.Abs(got[1][0]-300) > 1e-6 {
 		t.Errorf("writes %v, want 300 bytes from rack2 to rack1", got)
 	}
-	if got := s.App(id).CrossRack; got[state.TrafficMapRead] != 200 || got[state.TrafficWrite] != 300 {
+	if got := s.App(id).CrossRack; got[snapshot.TrafficMapRead] != 200 || got[snapshot.TrafficWrite] != 300 {
 		t.Errorf("job's cross-rack bytes %v", got)
 	}
 }
@@ -194,7 +195,7 @@ func TestLateJob(t *testing.T) {
 		model.JobFact{App: id, MapsTotal: 2, MapsCompleted: 2, ReducesTotal: 1, ReducesRunning: 1},
 		model.TasksFact{App: id, Tasks: []model.Task{mapDone(0, 1, 1000), reduce(0, 2, model.TaskRunning, -1)}}, counters(id, 1000, 1000, 700))
 	f.later(model.Second).apply(counters(id, 1000, 1000, 800))
-	if got := f.c.Snapshot().Traffic.Bytes[state.TrafficShuffle][0][1]; math.Abs(got-100) > 1e-6 {
+	if got := f.c.Snapshot().Traffic.Bytes[snapshot.TrafficShuffle][0][1]; math.Abs(got-100) > 1e-6 {
 		t.Errorf("counted %v bytes, want the 100 new ones", got)
 	}
 }
@@ -262,7 +263,7 @@ func TestAsks(t *testing.T) {
 			node  model.NodeID
 			level model.Locality
 		}{{"w11:45454", model.NodeLocal}, {"w12:45454", model.RackLocal}, {"w21:45454", model.OffSwitch}} {
-			if got, ok := v.Locality(j.Map, v.Node(want.node)); !ok || got != want.level {
+			if got, ok := j.Map.Locality(v.Node(want.node)); !ok || got != want.level {
 				t.Errorf("%s: %v %v, want %v", want.node, got, ok, want.level)
 			}
 		}
@@ -302,7 +303,7 @@ func TestRackDisagreement(t *testing.T) {
 		{Host: "w11", Rack: "/rack9", Live: true, Blocks: 5}, {Host: "w21", Rack: "/rack2", Live: true, Blocks: 7},
 	}})
 	s := f.c.Snapshot()
-	want := []state.RackMismatch{{Host: "w11", ResourceManager: "/rack1", NameNode: "/rack9"}}
+	want := []snapshot.RackMismatch{{Host: "w11", ResourceManager: "/rack1", NameNode: "/rack9"}}
 	if diff := cmp.Diff(want, s.Mismatch); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -330,7 +331,7 @@ func TestRestartLosesNothing(t *testing.T) {
 	f.later(model.Second).apply(nodes(2, 1), apps(app(1, "ann", 999_000)), model.ClusterFact{Started: 6, Address: "rm1", Localities: &model.LocalityCounts{NodeLocal: 7}},
 		counters(id, 1000, 1000, 1000))
 	s := f.c.Snapshot()
-	if got := s.Traffic.Bytes[state.TrafficShuffle][0][1]; math.Abs(got-1000) > 1e-6 {
+	if got := s.Traffic.Bytes[snapshot.TrafficShuffle][0][1]; math.Abs(got-1000) > 1e-6 {
 		t.Errorf("shuffled %v bytes over the restart, want 1000", got)
 	}
 	if s.Cluster.Localities.NodeLocal != 107 || s.Counts.Restarts != 1 {
@@ -355,5 +356,44 @@ func TestClockJumps(t *testing.T) {
 	f.later(-2 * model.Minute * 60).apply(nodes(1, 1))
 	if s := f.c.Snapshot(); s.At != f.at || s.Counts.ClockJumps != 1 {
 		t.Errorf("now %d, jumps %d", s.At, s.Counts.ClockJumps)
+	}
+}
+
+// A job whose place in the lists changes keeps a number of its own, also where no
+// ended job stays.
+func TestNumbersAreUniqueWithoutFinishedJobs(t *testing.T) {
+	t.Parallel()
+	for _, finished := range []int{0, 1} {
+		cfg := state.DefaultConfig()
+		cfg.FinishedJobs = finished
+		f := newFeed(cfg).apply(nodes(1, 1), apps(app(1, "ann", 900_000), app(2, "ann", 900_001)))
+		f.apply(apps(app(1, "bob", 900_000), app(2, "ann", 900_001)), apps(app(1, "bob", 900_000), app(2, "ann", 900_001), app(3, "eve", 900_002), app(4, "eve", 900_003)))
+		numbers := map[int]model.AppID{}
+		for _, j := range f.c.View().Jobs() {
+			if other, taken := numbers[j.Number()]; taken {
+				t.Errorf("%d ended jobs stay: %s and %s have the number %d", finished, other, j.ID, j.Number())
+			}
+			numbers[j.Number()] = j.ID
+		}
+		if len(numbers) != 4 {
+			t.Errorf("%d ended jobs stay: %d numbers of 4 jobs", finished, len(numbers))
+		}
+	}
+}
+
+// A host that nothing is known of is counted once, however often it is named.
+func TestUnknownHostsAreCountedOnce(t *testing.T) {
+	t.Parallel()
+	a := app(1, "ann", 900_000)
+	f := newFeed(state.DefaultConfig()).apply(nodes(1, 1), apps(a))
+	for range 3 {
+		f.apply(
+			model.BlocksFact{Path: "/in", Blocks: []model.Block{{Length: 1, Hosts: []string{"x1", "x2"}}, {Length: 1, Hosts: []string{"x1"}}}},
+			model.TasksFact{App: a.ID, Tasks: []model.Task{{Stage: model.StageMap, State: model.TaskRunning, Host: "x1"}, {Stage: model.StageMap, Index: 1, State: model.TaskPending, Preferred: []string{"x2", "x3"}}}},
+			model.ContainersFact{App: a.ID, Containers: []model.Container{{ID: "c", Node: "x4:1", Priority: 20}, {ID: "d", Node: "x4:1", Priority: 20}}},
+		)
+	}
+	if n := f.c.Snapshot().Counts.UnknownHosts; n != 4 {
+		t.Errorf("%d unknown hosts, want 4", n)
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"heddle/core/model"
 	"heddle/core/state"
+	"heddle/core/state/snapshot"
 )
 
 // TestShuffleFollowsTheReduces reads the counters three times while one rack's
@@ -21,7 +22,7 @@ func TestShuffleFollowsTheReduces(t *testing.T) {
 		model.JobFact{App: id, MapsTotal: 1, MapsCompleted: 1, ReducesTotal: 3, ReducesRunning: 2})
 	step := func(total model.Bytes, tasks ...model.Task) []float64 {
 		f.later(2*model.Second).apply(model.TasksFact{App: id, Tasks: append([]model.Task{mapDone(0, 1, 1000)}, tasks...)}, counters(id, 1000, 1000, total))
-		return f.c.Snapshot().Traffic.Bytes[state.TrafficShuffle][0]
+		return f.c.Snapshot().Traffic.Bytes[snapshot.TrafficShuffle][0]
 	}
 	if diff := cmp.Diff([]float64{300}, step(300, reduce(0, 1, model.TaskSucceeded, 300)), approx()); diff != "" {
 		t.Errorf("one reduce on rack1 (-want +got):\n%s", diff)
@@ -44,7 +45,7 @@ func TestConservation(t *testing.T) {
 			model.JobFact{App: id, MapsTotal: 9, MapsCompleted: 9, ReducesTotal: 9, ReducesRunning: 9},
 			model.TasksFact{App: id, Tasks: []model.Task{mapDone(0, 1, 10), reduce(0, 1, model.TaskRunning, -1)}})
 		most := model.Bytes(0)
-		var shots []*state.Snapshot
+		var shots []*snapshot.Snapshot
 		var texts []string
 		for range rapid.IntRange(1, 8).Draw(t, "readings") {
 			i, rack := rapid.IntRange(0, 8).Draw(t, "task"), rapid.IntRange(1, 3).Draw(t, "rack")
@@ -63,7 +64,7 @@ func TestConservation(t *testing.T) {
 			shots, texts = append(shots, s), append(texts, string(b))
 		}
 		sum := 0.0
-		for _, row := range f.c.Snapshot().Traffic.Bytes[state.TrafficShuffle] {
+		for _, row := range f.c.Snapshot().Traffic.Bytes[snapshot.TrafficShuffle] {
 			for _, b := range row {
 				sum += b
 			}
@@ -93,7 +94,7 @@ func TestOneReplicaStaysHome(t *testing.T) {
 		k := counters(id, 0, 800, 0)
 		k.HDFSWritten = 300
 		f.later(model.Second).apply(k)
-		if got := f.c.Snapshot().App(id).CrossRack[state.TrafficWrite]; got != want {
+		if got := f.c.Snapshot().App(id).CrossRack[snapshot.TrafficWrite]; got != want {
 			t.Errorf("replication %d: %d bytes across racks, want %d", replication, got, want)
 		}
 	}
@@ -108,11 +109,11 @@ func TestRegret(t *testing.T) {
 		model.JobFact{App: id, MapsTotal: 2, MapsCompleted: 2, ReducesTotal: 10, ReducesPending: 10},
 		model.TasksFact{App: id, Tasks: []model.Task{mapDone(0, 1, 900), mapDone(1, 2, 100)}})
 	plan := &model.Plan{App: id, Stage: model.StageReduce, Rank: 1, Reason: model.ReasonMapOutput, Racks: []model.RackTarget{{Rack: "/rack1", Count: 9}, {Rack: "/rack2", Count: 1}}}
-	f.c.Record([]model.Decision{{Policy: "p", Plan: plan}})
+	f.c.SetReduceTargets("p", plan)
 	f.apply(model.TasksFact{App: id, Tasks: []model.Task{reduce(0, 2, model.TaskSucceeded, 1000)}}) // all on rack2
 	later := *plan
 	later.Racks = []model.RackTarget{{Rack: "/rack2", Count: 10}}
-	f.c.Record([]model.Decision{{Policy: "p", Plan: &later}}) // a plan made while reduces run does not count
+	f.c.SetReduceTargets("p", &later) // a plan made while reduces run does not count
 	f.later(model.Second).apply(counters(id, 1000, 1000, 1000))
 	for range 2 {
 		f.apply(model.JobFact{App: id, MapsTotal: 2, MapsCompleted: 2, ReducesTotal: 10, ReducesCompleted: 10, Done: true})
@@ -121,34 +122,4 @@ func TestRegret(t *testing.T) {
 	if got := f.c.Snapshot().Traffic.Regret["p"]; math.Abs(got-(900-180)) > 1e-6 {
 		t.Errorf("regret %v, want 720", got)
 	}
-}
-
-// TestSupposedJobLeavesNoTrace: a what-if application is seen by its question
-// only.
-func TestSupposedJobLeavesNoTrace(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		f := newFeed(state.DefaultConfig())
-		for _, fact := range genFacts(t) {
-			f.later(model.Second).apply(fact)
-		}
-		before := fingerprint(t, f.c)
-		const id = "application_9_0001"
-		seen := false
-		f.c.Suppose(model.App{ID: id, User: "ann", State: model.AppRunning, Submitted: f.at}, []model.Fact{
-			model.JobFact{App: id, MapsTotal: 2, MapsCompleted: 2, ReducesTotal: 4, ReducesPending: 4},
-			model.JobConfFact{App: id, Inputs: []string{"/supposed"}},
-			model.BlocksFact{Path: "/supposed", Blocks: []model.Block{{Length: 5, Hosts: []string{"w11"}, Racks: []model.RackID{"/rack1"}}}},
-			model.TasksFact{App: id, Tasks: []model.Task{mapDone(0, 1, 70), mapDone(1, 1, 30)}},
-			model.CountersFact{App: id, MapOutput: 100, MapInput: 50, ReduceShuffle: model.Unknown},
-		}, func(j *state.Job) {
-			seen = j.Output.Total == 100 && j.Input.Bytes == 5 && j.Heavy && f.c.View().Job(id) == j
-		})
-		if !seen {
-			t.Fatal("the question did not see the job")
-		}
-		if after := fingerprint(t, f.c); after != before {
-			t.Fatalf("before\n%s\nafter\n%s", before, after)
-		}
-	})
 }

@@ -1,5 +1,5 @@
-// Package topology knows the tree of racks: how far two racks are apart, which
-// rack a host is in, and what each rack's uplink can carry.
+// Package topology numbers racks, and knows which rack a host is in and what
+// each rack's uplink can carry.
 package topology
 
 import (
@@ -33,34 +33,6 @@ func (u Uplinks) Of(rack model.RackID, nodes int) Link {
 		return Link{Out: rate, In: rate}
 	}
 	return u.Default
-}
-
-// Oversubscription is the summed rate of a rack's node interfaces over the
-// rate of its uplink: 5 for "5:1". It is 0 when the uplink is not known.
-func Oversubscription(nodes int, nic, uplink model.BytesPerSecond) float64 {
-	if uplink <= 0 {
-		return 0
-	}
-	return float64(nodes) * float64(nic) / float64(uplink)
-}
-
-// Distance returns the hops between two racks in the tree their paths span:
-// 0 for the same rack, 2 for two racks under one parent, 4 one level further
-// up (NetworkTopology.getDistance without its two host hops).
-func Distance(a, b model.RackID) int {
-	if a == b {
-		return 0
-	}
-	as, bs := path(a), path(b)
-	common := 0
-	for common < len(as) && common < len(bs) && as[common] == bs[common] {
-		common++
-	}
-	return len(as) + len(bs) - 2*common
-}
-
-func path(r model.RackID) []string {
-	return strings.Split(strings.Trim(string(r), "/"), "/")
 }
 
 // Tree numbers the racks 0, 1, 2, … in the order they were first named and
@@ -107,6 +79,14 @@ func (t *Tree) Index(r model.RackID) int {
 	return i
 }
 
+// Truncate forgets the racks from number n on, in which no host may be placed.
+func (t *Tree) Truncate(n int) {
+	for _, r := range t.racks[n:] {
+		delete(t.index, r)
+	}
+	t.racks = t.racks[:n]
+}
+
 // Place records the rack of a host, replacing what was known.
 func (t *Tree) Place(host string, r model.RackID) {
 	i := t.Index(r)
@@ -140,14 +120,6 @@ func shortName(host string) string {
 	}
 	s, _, _ := strings.Cut(host, ".")
 	return s
-}
-
-// HostOf returns the host of a node id (host:port).
-func HostOf(id model.NodeID) string {
-	if i := strings.LastIndexByte(string(id), ':'); i >= 0 {
-		return string(id[:i])
-	}
-	return string(id)
 }
 
 // ParseRack checks that a rack name is a path from the root ("/a/b").

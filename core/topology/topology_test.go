@@ -1,10 +1,7 @@
 package topology_test
 
 import (
-	"fmt"
 	"testing"
-
-	"pgregory.net/rapid"
 
 	"heddle/core/model"
 	"heddle/core/topology"
@@ -33,65 +30,6 @@ func TestUplinks(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v", tc.name, got, tc.want)
 		}
 	}
-}
-
-func TestOversubscription(t *testing.T) {
-	t.Parallel()
-	for _, tc := range []struct {
-		nodes       int
-		nic, uplink model.BytesPerSecond
-		want        float64
-	}{
-		{10, 250e6 / 8, 500e6 / 8, 5}, // ShuffleWatcher's clusters: 5:1
-		{20, 125e6, 0, 0},
-		{0, 125e6, 125e6, 0},
-	} {
-		if got := topology.Oversubscription(tc.nodes, tc.nic, tc.uplink); got != tc.want {
-			t.Errorf("%d nodes: %g, want %g", tc.nodes, got, tc.want)
-		}
-	}
-}
-
-func TestDistance(t *testing.T) {
-	t.Parallel()
-	for _, tc := range []struct {
-		a, b model.RackID
-		want int
-	}{
-		{"/r1", "/r1", 0},
-		{"/r1", "/r2", 2},
-		{"/d1/r1", "/d1/r2", 2},
-		{"/d1/r1", "/d2/r1", 4},
-		{"/d1/r1", "/r1", 3},
-		{"/a/b/c", "/a/x/y", 4},
-		{"/default-rack", "/d1/r1", 3},
-	} {
-		if got := topology.Distance(tc.a, tc.b); got != tc.want {
-			t.Errorf("%s to %s: %d, want %d", tc.a, tc.b, got, tc.want)
-		}
-	}
-}
-
-// Distance is a metric.
-func TestDistanceProperties(t *testing.T) {
-	t.Parallel()
-	rack := rapid.Custom(func(t *rapid.T) model.RackID {
-		var r model.RackID
-		for range rapid.IntRange(1, 3).Draw(t, "depth") {
-			r += model.RackID(fmt.Sprintf("/%d", rapid.IntRange(0, 2).Draw(t, "part")))
-		}
-		return r
-	})
-	rapid.Check(t, func(t *rapid.T) {
-		a, b, c := rack.Draw(t, "a"), rack.Draw(t, "b"), rack.Draw(t, "c")
-		ab, ba := topology.Distance(a, b), topology.Distance(b, a)
-		if ab != ba || (ab == 0) != (a == b) {
-			t.Fatalf("%s to %s: %d and %d", a, b, ab, ba)
-		}
-		if topology.Distance(a, c) > ab+topology.Distance(b, c) {
-			t.Fatalf("%s to %s is farther than by %s", a, c, b)
-		}
-	})
 }
 
 func TestTreeNumbersRacks(t *testing.T) {
@@ -156,15 +94,6 @@ func TestMovedHost(t *testing.T) {
 	}
 	if i, ok := tree.Lookup("/r1"); !ok || i != 0 {
 		t.Errorf("the rack it left has lost its number: %d, %v", i, ok)
-	}
-}
-
-func TestHostOf(t *testing.T) {
-	t.Parallel()
-	for id, want := range map[model.NodeID]string{"w1:45454": "w1", "w1.example.com:0": "w1.example.com", "w1": "w1", "[::1]:8041": "[::1]", "": ""} {
-		if got := topology.HostOf(id); got != want {
-			t.Errorf("%q: %q, want %q", id, got, want)
-		}
 	}
 }
 

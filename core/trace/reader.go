@@ -12,11 +12,8 @@ import (
 	"heddle/core/model"
 )
 
-// ReadOptions say how a recording is read. The zero value is the strictest.
+// ReadOptions say how a recording is read.
 type ReadOptions struct {
-	// AllowTruncated takes a tail that stops short for the end, as after the
-	// crash of a recorder; Reader.Truncated tells. Half a record is never returned.
-	AllowTruncated bool
 	// After is the seq of the last record of the file that this one continues; 0 is none.
 	After uint64
 	// MaxLine is the longest line accepted, in bytes; 0 is MaxLine.
@@ -25,16 +22,15 @@ type ReadOptions struct {
 
 // Reader reads one file of a recording.
 type Reader struct {
-	src       *bufio.Reader
-	opts      ReadOptions
-	header    Header
-	buf       []byte // the current line
-	record    uint64 // number of the current line, 0 is the header
-	offset    int64  // of the current line
-	next      int64  // of the line after it
-	seq       uint64 // of the last record returned
-	truncated bool
-	stopped   error // why nothing more can be read; errEnd at the end
+	src     *bufio.Reader
+	opts    ReadOptions
+	header  Header
+	buf     []byte // the current line
+	record  uint64 // number of the current line, 0 is the header
+	offset  int64  // of the current line
+	next    int64  // of the line after it
+	seq     uint64 // of the last record returned
+	stopped error  // why nothing more can be read; errEnd at the end
 }
 
 // errEnd is the end of a recording between two lines.
@@ -62,17 +58,10 @@ func NewReader(r io.Reader, opts ReadOptions) (*Reader, error) {
 // Header returns the recording's header.
 func (r *Reader) Header() Header { return r.header }
 
-// Seq returns the number of the last record returned; before the first it is
-// that of the file before, or 0.
-func (r *Reader) Seq() uint64 { return r.seq }
-
-// Truncated reports whether the recording stopped short. It is known once the
-// iteration has ended, and is only ever true with AllowTruncated.
-func (r *Reader) Truncated() bool { return r.truncated }
-
 // Records returns the records in order. An error, always a *PositionError, is
-// the last thing it yields. A new iteration goes on where the one before was
-// broken off, but never past an error.
+// the last thing it yields: ErrTruncated where the recording stops short, as
+// after the crash of a recorder. Half a record is never returned. A new
+// iteration goes on where the one before was broken off, but never past an error.
 func (r *Reader) Records() iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		for r.stopped == nil {
@@ -84,8 +73,6 @@ func (r *Reader) Records() iter.Seq2[Record, error] {
 				}
 			case errors.Is(err, errEnd):
 				r.stopped = errEnd
-			case errors.Is(err, ErrTruncated) && r.opts.AllowTruncated:
-				r.truncated, r.stopped = true, errEnd
 			default:
 				r.stopped = r.at(err)
 			}

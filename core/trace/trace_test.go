@@ -214,7 +214,8 @@ func TestReaderStops(t *testing.T) {
 	}
 }
 
-func TestAllowTruncated(t *testing.T) {
+// A recording that stops short gives the whole records before that, then ErrTruncated.
+func TestTruncated(t *testing.T) {
 	t.Parallel()
 	whole := write(t, note(1, "a"), note(2, "b"), note(3, "c"))
 	ends := map[int]int{} // length up to and with a line: records in it
@@ -232,21 +233,21 @@ func TestAllowTruncated(t *testing.T) {
 		}
 		for _, tail := range []error{io.EOF, io.ErrUnexpectedEOF} { // a file that ends, a compressed one that breaks off
 			src := io.MultiReader(bytes.NewReader(whole[:cut]), iotest.ErrReader(tail))
-			r, err := trace.NewReader(src, trace.ReadOptions{AllowTruncated: true})
+			r, err := trace.NewReader(src, trace.ReadOptions{})
 			if err != nil {
 				t.Fatalf("cut at %d: %v", cut, err)
 			}
 			got, err := collect(r)
-			if err != nil || len(got) != complete {
-				t.Fatalf("cut at %d: %d records, error %v; want %d", cut, len(got), err, complete)
+			if len(got) != complete {
+				t.Fatalf("cut at %d: %d records, want %d", cut, len(got), complete)
 			}
-			if want := !between || errors.Is(tail, io.ErrUnexpectedEOF); r.Truncated() != want {
-				t.Errorf("cut at %d: truncated is %t, want %t", cut, r.Truncated(), want)
+			truncated := !between || errors.Is(tail, io.ErrUnexpectedEOF)
+			if truncated && !errors.Is(err, trace.ErrTruncated) || !truncated && err != nil {
+				t.Errorf("cut at %d: got %v; truncated is %t", cut, err, truncated)
 			}
 		}
 	}
-	// Nothing but a tail is forgiven.
-	if _, err := read(append(bytes.Clone(whole), "{}\n{}"...), trace.ReadOptions{AllowTruncated: true}); !errors.Is(err, trace.ErrGarbage) {
+	if _, err := read(append(bytes.Clone(whole), "{}\n{}"...), trace.ReadOptions{}); !errors.Is(err, trace.ErrGarbage) {
 		t.Errorf("garbage before the tail: %v", err)
 	}
 }
@@ -264,7 +265,7 @@ func TestErrorsStay(t *testing.T) {
 		t.Errorf("read on past an error: %d records, %v, then %v", len(got), first, second)
 	}
 	broken := errors.New("disk on fire")
-	r, err = trace.NewReader(io.MultiReader(bytes.NewReader(write(t)), iotest.ErrReader(broken)), trace.ReadOptions{AllowTruncated: true})
+	r, err = trace.NewReader(io.MultiReader(bytes.NewReader(write(t)), iotest.ErrReader(broken)), trace.ReadOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -283,7 +284,7 @@ func TestIterationGoesOn(t *testing.T) {
 		break
 	}
 	got, err := collect(r)
-	if err != nil || len(got) != 1 || got[0].Seq != 2 || r.Seq() != 2 {
+	if err != nil || len(got) != 1 || got[0].Seq != 2 {
 		t.Errorf("got %v, %v, want record 2", got, err)
 	}
 }
@@ -390,8 +391,8 @@ func TestWriterAfterAnError(t *testing.T) {
 	if first == nil || !errors.Is(second, first) {
 		t.Errorf("got %v, then %v; want the same error", first, second)
 	}
-	got, err := read(disk.buf.Bytes(), trace.ReadOptions{AllowTruncated: true})
-	if err != nil || len(got) != 1 {
+	got, err := read(disk.buf.Bytes(), trace.ReadOptions{})
+	if !errors.Is(err, trace.ErrTruncated) || len(got) != 1 {
 		t.Errorf("%d records, %v; want 1", len(got), err)
 	}
 	if _, err := trace.NewWriter(&full{}, header()); err == nil {

@@ -28,7 +28,7 @@ type Site struct {
 	NameNode *Daemon // active
 	History  *Daemon
 
-	tape *tape
+	tape *recording
 	now  atomic.Int64 // ms since the start of the recording
 }
 

@@ -14,8 +14,8 @@ import (
 //go:embed testdata
 var testdata embed.FS
 
-// tape is what was recorded. It does not change.
-type tape struct {
+// recording is what was recorded. It does not change.
+type recording struct {
 	answers map[string][]moment // by path and query, in time
 	history map[string]string   // by path
 	conf    map[string]string   // by job id
@@ -38,8 +38,8 @@ type inputFile struct {
 }
 
 // load reads the tape, once for all tests of a process.
-var load = sync.OnceValues(func() (*tape, error) { //nolint:gochecknoglobals // it is read-only and large
-	t := &tape{answers: map[string][]moment{}, history: map[string]string{}, conf: map[string]string{}, files: map[string]string{}}
+var load = sync.OnceValues(func() (*recording, error) { //nolint:gochecknoglobals // it is read-only and large
+	t := &recording{answers: map[string][]moment{}, history: map[string]string{}, conf: map[string]string{}, files: map[string]string{}}
 	for _, read := range []func() error{t.readSequence, t.readHistory, t.readConf, t.readFiles} {
 		if err := read(); err != nil {
 			return nil, fmt.Errorf("recorded cluster: %w", err)
@@ -70,7 +70,7 @@ func lines(name string, each func([]byte) error) error {
 	return in.Err()
 }
 
-func (t *tape) readSequence() error {
+func (t *recording) readSequence() error {
 	return lines("sequence.jsonl.gz", func(line []byte) error {
 		var l struct {
 			TMS  int64           `json:"t_ms"`
@@ -86,7 +86,7 @@ func (t *tape) readSequence() error {
 	})
 }
 
-func (t *tape) readHistory() error {
+func (t *recording) readHistory() error {
 	return lines("history.jsonl.gz", func(line []byte) error {
 		var l struct {
 			Path string          `json:"path"`
@@ -98,7 +98,7 @@ func (t *tape) readHistory() error {
 	})
 }
 
-func (t *tape) readConf() error {
+func (t *recording) readConf() error {
 	return lines("conf.jsonl", func(line []byte) error {
 		var l struct {
 			Job  string          `json:"job"`
@@ -110,7 +110,7 @@ func (t *tape) readConf() error {
 	})
 }
 
-func (t *tape) readFiles() error {
+func (t *recording) readFiles() error {
 	entries, err := testdata.ReadDir("testdata")
 	if err != nil {
 		return err
@@ -129,7 +129,7 @@ func (t *tape) readFiles() error {
 }
 
 // file returns a single recorded answer.
-func (t *tape) file(name string) string {
+func (t *recording) file(name string) string {
 	body, ok := t.files[name]
 	if !ok {
 		panic("no recorded answer " + name)
@@ -138,7 +138,7 @@ func (t *tape) file(name string) string {
 }
 
 // until returns the answer of a path that held at a time.
-func (t *tape) until(path string, at int64) (moment, bool) {
+func (t *recording) until(path string, at int64) (moment, bool) {
 	var found moment
 	ok := false
 	for _, m := range t.answers[path] {
@@ -151,7 +151,7 @@ func (t *tape) until(path string, at int64) (moment, bool) {
 }
 
 // from returns the answer of a path that held at a time, or else its first.
-func (t *tape) from(path string, at int64) (moment, bool) {
+func (t *recording) from(path string, at int64) (moment, bool) {
 	if m, ok := t.until(path, at); ok {
 		return m, true
 	}

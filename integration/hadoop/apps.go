@@ -21,7 +21,7 @@ type App struct {
 	Type        string `json:"applicationType"` // MAPREDUCE, SPARK, TEZ
 	Queue       string // the full path
 	Tags        string `json:"applicationTags"` // comma-separated, lower case
-	State       string // FINISHED, whatever came of it
+	State       string // FINISHED also if it failed
 	FinalStatus string // SUCCEEDED
 	ElapsedTime int64  // milliseconds from submission to the end, or until now
 }
@@ -37,7 +37,7 @@ func (r *ResourceManagers) App(ctx context.Context, id string) (App, error) {
 }
 
 // Ended waits until an application has ended and gets it. Clients of Tez
-// and Spark end when the work is done, a moment before the application has told the ResourceManager.
+// and Spark end when the work is done, a moment before the application is unregistered.
 func (r *ResourceManagers) Ended(ctx context.Context, id string) (app App, err error) {
 	err = poll(ctx, func(ctx context.Context) error {
 		app, err = r.App(ctx, id)
@@ -50,7 +50,7 @@ func (r *ResourceManagers) Ended(ctx context.Context, id string) (app App, err e
 }
 
 // AppsTagged gets the applications that have a tag, running and ended, from
-// the active ResourceManager. It is the way to an application whose client still runs.
+// the active ResourceManager. So one is found while its client still runs.
 func (r *ResourceManagers) AppsTagged(ctx context.Context, tag string) ([]App, error) {
 	var answer struct{ Apps struct{ App []App } }
 	err := r.getApps(ctx, "?applicationTags="+url.QueryEscape(strings.ToLower(tag)), &answer)
@@ -111,7 +111,7 @@ func (j *Jobs) Workers(app string) (map[string]int, error) {
 	return byHost, nil
 }
 
-// IsAM tells whether a container is an ApplicationMaster's: the first of its attempt.
+// IsAM reports whether a container is an ApplicationMaster's: the first of its attempt.
 func IsAM(container string) bool { return strings.HasSuffix(container, "_000001") }
 
 // ByRack sums what is counted by host, such as [Jobs.Workers], over the hosts of each rack.

@@ -30,8 +30,8 @@ func (s Settings) flags() []string {
 	return flags
 }
 
-// over is these settings on top of others.
-func (s Settings) over(base Settings) Settings {
+// override is these settings on top of others.
+func (s Settings) override(base Settings) Settings {
 	all := maps.Clone(base)
 	maps.Copy(all, s)
 	return all
@@ -41,12 +41,7 @@ func (s Settings) over(base Settings) Settings {
 // and returns what it wrote. A status other than 0 is an error that quotes the end
 // of its standard error.
 func (p *Processes) Run(ctx context.Context, class string, args ...string) (stdout, stderr string, err error) {
-	return p.RunOn(ctx, Master, class, args...)
-}
-
-// RunOn is [Processes.Run] on any host of the cluster.
-func (p *Processes) RunOn(ctx context.Context, host, class string, args ...string) (stdout, stderr string, err error) {
-	return p.run(ctx, host, program{jars: []string{p.jars}, class: class, args: args})
+	return p.run(ctx, program{jars: []string{p.jars}, class: class, args: args})
 }
 
 // program is a client to be run.
@@ -57,13 +52,13 @@ type program struct {
 	args    []string
 }
 
-// run runs a program on a host; see [Processes.Run].
-func (p *Processes) run(ctx context.Context, host string, client program) (stdout, stderr string, err error) {
-	h := p.hosts[host]
+// run runs a program on the master host; see [Processes.Run].
+func (p *Processes) run(ctx context.Context, client program) (stdout, stderr string, err error) {
+	h := p.hosts[Master]
 	if h == nil {
-		return "", "", fmt.Errorf("run %s on %s: no such host, or the cluster is closed", client.class, host)
+		return "", "", fmt.Errorf("run %s: the cluster is closed", client.class)
 	}
-	cmd := p.java(exec.CommandContext(ctx, p.javaFile()), p.site(host), clientHeap, client.jars,
+	cmd := p.java(exec.CommandContext(ctx, p.javaFile()), p.site(Master), clientHeap, client.jars,
 		slices.Concat(client.options, []string{client.class}, client.args)...)
 	var out, diag bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &diag
@@ -128,43 +123,6 @@ func (c *Cluster) Fsck(ctx context.Context, path string) ([]FsckFile, error) {
 		return nil, err
 	}
 	return ParseFsck(strings.NewReader(out))
-}
-
-// Counter is a job counter: the sum over its maps, over its reduces, and over both.
-type Counter struct {
-	Map    int64
-	Reduce int64
-	Total  int64
-}
-
-// JobCounters gets the counters of a finished job from the JobHistory server,
-// by group and name as Hadoop calls them, the group without its package.
-func (c *Cluster) JobCounters(ctx context.Context, job string) (map[string]map[string]Counter, error) {
-	var answer struct {
-		JobCounters struct {
-			CounterGroup []struct {
-				CounterGroupName string
-				Counter          []struct {
-					Name               string
-					MapCounterValue    int64
-					ReduceCounterValue int64
-					TotalCounterValue  int64
-				}
-			}
-		}
-	}
-	if err := c.GetJSON(ctx, c.JHSURL()+"/ws/v1/history/mapreduce/jobs/"+job+"/counters", &answer); err != nil {
-		return nil, err
-	}
-	all := make(map[string]map[string]Counter)
-	for _, g := range answer.JobCounters.CounterGroup {
-		name := g.CounterGroupName[strings.LastIndex(g.CounterGroupName, ".")+1:]
-		all[name] = make(map[string]Counter)
-		for _, k := range g.Counter {
-			all[name][k.Name] = Counter{k.MapCounterValue, k.ReduceCounterValue, k.TotalCounterValue}
-		}
-	}
-	return all, nil
 }
 
 // Attempt is the successful attempt of a task of a finished job.

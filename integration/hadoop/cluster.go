@@ -21,7 +21,6 @@ type Options struct {
 	HostsPerRack int       // 2 by default, at most 9
 	Scheduler    Scheduler // Capacity by default
 	UplinkMbit   int       // rate of every rack's uplink and direction, decimal; unlimited by default
-	NodeMemory   int       // MiB that each NodeManager gives to containers, and the largest container; 1024 by default
 	RMs          int       // ResourceManagers: 1 by default, or 2 with ZooKeeper and automatic failover
 	Log          io.Writer // what is going on, a line at a time; nowhere by default
 }
@@ -52,9 +51,6 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 	if o.Scheduler == "" {
 		o.Scheduler = Capacity
 	}
-	if o.NodeMemory == 0 {
-		o.NodeMemory = 1024
-	}
 	if o.RMs == 0 {
 		o.RMs = 1
 	}
@@ -65,7 +61,11 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := errors.Join(c.Shape(o.UplinkMbit), c.boot(ctx)); err != nil {
+	err = c.boot(ctx)
+	if err == nil {
+		err = shareClasses(ctx, c)
+	}
+	if err := errors.Join(err, c.Shape(o.UplinkMbit)); err != nil {
 		return nil, fmt.Errorf("start a cluster in %s: %w", c.dir, errors.Join(err, c.Close()))
 	}
 	return c, nil
@@ -91,7 +91,7 @@ func prepare(ctx context.Context, o Options) (*Cluster, error) {
 	}
 	p := &Processes{
 		hosts: n.hosts, rms: n.RMHosts(), dir: dir, jars: jars, javaHome: home,
-		scheduler: o.Scheduler, nodeMemory: o.NodeMemory, log: o.Log, daemons: make(map[daemonID]*daemon),
+		scheduler: o.Scheduler, log: o.Log, daemons: make(map[daemonID]*daemon),
 	}
 	web := &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
 	c := &Cluster{
@@ -99,6 +99,7 @@ func prepare(ctx context.Context, o Options) (*Cluster, error) {
 		ResourceManagers: &ResourceManagers{hosts: n.RMHosts(), http: web},
 		Jobs:             &Jobs{network: n, processes: p},
 	}
+	c.useArchive()
 	if err := c.configure(); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
@@ -195,7 +196,7 @@ func (c *Cluster) SetScheduler(ctx context.Context, s Scheduler) error {
 // directory stays until the run ends.
 func (c *Cluster) Close() error {
 	err := c.close()
-	c.reap()
+	c.waitProcesses()
 	return err
 }
 
@@ -226,7 +227,7 @@ func (c *Cluster) wait(ctx context.Context, ready func(context.Context) error) e
 	defer stop()
 	var crash error
 	err := poll(ctx, func(ctx context.Context) error {
-		if crash = c.crashed(); crash != nil {
+		if crash = c.endedDaemons(); crash != nil {
 			stop() // it will not come back by itself
 			return crash
 		}
@@ -255,7 +256,7 @@ func poll(ctx context.Context, ready func(context.Context) error) error {
 	}
 }
 
-// Health says what does not work yet; nil when everything does.
+// Health returns an error that names what does not work yet.
 func (c *Cluster) Health(ctx context.Context) error {
 	want := len(c.Hosts())
 	var state struct {

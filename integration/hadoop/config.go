@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -26,6 +25,9 @@ const (
 // quick to start rather than fast.
 const jvmFlags = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-UsePerfData -Xss512k -Djava.net.preferIPv4Stack=true"
 
+// nodeMemory is what each NodeManager gives to containers, and the largest container, in MiB.
+const nodeMemory = "1024"
+
 // properties are the settings of one Hadoop configuration file.
 type properties map[string]string
 
@@ -34,10 +36,9 @@ type site struct {
 	root      string // the cluster's directory
 	jars      string
 	host      string // a host's name, or "client"
+	archive   string // of classes; empty for none
 	scheduler Scheduler
-
-	nodeMemory int      // MiB that a NodeManager gives to containers
-	rms        []string // hosts of the ResourceManagers; two make it highly available
+	rms       []string // hosts of the ResourceManagers; two make it highly available
 }
 
 // dir is the configuration directory of the site's host.
@@ -98,12 +99,12 @@ func (s site) yarn() properties {
 		"yarn.node-labels.fs-store.root-dir":                                            "file://" + s.data("node-labels"),
 		"yarn.cluster.max-application-priority":                                         "10",
 		"yarn.scheduler.minimum-allocation-mb":                                          "128",
-		"yarn.scheduler.maximum-allocation-mb":                                          strconv.Itoa(s.nodeMemory),
+		"yarn.scheduler.maximum-allocation-mb":                                          nodeMemory,
 		"yarn.nm.liveness-monitor.expiry-interval-ms":                                   "15000",
 		"yarn.nodemanager.hostname":                                                     s.host,
 		"yarn.nodemanager.address":                                                      s.host + ":45454",
 		"yarn.nodemanager.aux-services":                                                 "mapreduce_shuffle",
-		"yarn.nodemanager.resource.memory-mb":                                           strconv.Itoa(s.nodeMemory),
+		"yarn.nodemanager.resource.memory-mb":                                           nodeMemory,
 		"yarn.nodemanager.resource.cpu-vcores":                                          "4",
 		"yarn.nodemanager.vmem-check-enabled":                                           "false",
 		"yarn.nodemanager.pmem-check-enabled":                                           "false",
@@ -148,17 +149,28 @@ func (s site) mapred() properties {
 		"yarn.app.mapreduce.am.staging-dir":        "/user",
 		"mapreduce.client.submit.file.replication": "3",
 		"yarn.app.mapreduce.am.resource.mb":        "512",
-		"yarn.app.mapreduce.am.command-opts":       "-Xmx256m " + jvmFlags,
+		"yarn.app.mapreduce.am.command-opts":       s.containerOptions(),
 	}
 	for _, kind := range []string{"map", "reduce"} {
 		p["mapreduce."+kind+".memory.mb"] = "512"
-		p["mapreduce."+kind+".java.opts"] = "-Xmx256m " + jvmFlags
+		p["mapreduce."+kind+".java.opts"] = s.containerOptions()
 	}
 	if s.scheduler == Fair {
 		// The FairScheduler knows a queue by its full path.
 		p["mapreduce.job.queuename"] = "root.default"
 	}
 	return p
+}
+
+// containerOptions are the options of the Java processes of MapReduce. With an
+// archive of classes the jars come first on the class path, before what YARN
+// puts there.
+func (s site) containerOptions() string {
+	options := []string{"-Xmx256m", jvmFlags}
+	if s.archive != "" {
+		options = append(options, append(archiveOptions(s.archive), "-cp", s.jars+"/*:$CLASSPATH")...)
+	}
+	return strings.Join(options, " ")
 }
 
 func capacityQueues() properties {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -57,16 +58,16 @@ func (k Kind) program() (class string, heap int) {
 
 // Processes is the Java processes of a cluster and what they are started with.
 type Processes struct {
-	hosts      map[string]*netlab.Host
-	rms        []string // hosts of the ResourceManagers
-	dir        string   // of the cluster
-	jars       string
-	javaHome   string
-	scheduler  Scheduler
-	nodeMemory int // MiB that a NodeManager gives to containers
-	log        io.Writer
-	mu         sync.Mutex // guards daemons
-	daemons    map[daemonID]*daemon
+	hosts     map[string]*netlab.Host
+	rms       []string // hosts of the ResourceManagers
+	dir       string   // of the cluster
+	jars      string
+	javaHome  string
+	archive   string // of classes, see shareClasses; empty while there is none
+	scheduler Scheduler
+	log       io.Writer
+	mu        sync.Mutex // guards daemons
+	daemons   map[daemonID]*daemon
 }
 
 // daemonID is one daemon of the cluster.
@@ -93,15 +94,12 @@ func (d *daemon) ended() bool {
 // java turns a command into one that runs a class of these jars with a host's
 // configuration. The network and the name it runs under are those of the host that starts it.
 func (p *Processes) java(cmd *exec.Cmd, s site, heap int, jars []string, args ...string) *exec.Cmd {
-	classPath := []string{s.dir(), filepath.Join(p.dir, "web")}
-	for _, dir := range jars {
-		classPath = append(classPath, dir+"/*")
-	}
+	classPath, options := p.classPath(s, jars)
 	cmd.Args = append(cmd.Args, strings.Fields(jvmFlags)...)
 	cmd.Args = append(cmd.Args, "--add-opens=java.base/java.lang=ALL-UNNAMED", fmt.Sprintf("-Xmx%dm", heap),
 		"-Dhadoop.home.dir="+p.dir, "-Dhadoop.log.dir="+p.logDir(), "-Dyarn.log.dir="+p.logDir(), "-Djava.io.tmpdir="+s.data("tmp"),
-		"-cp", strings.Join(classPath, ":"))
-	cmd.Args = append(cmd.Args, args...)
+		"-cp", classPath)
+	cmd.Args = append(cmd.Args, slices.Concat(options, args)...)
 	cmd.Env = append(os.Environ(), "JAVA_HOME="+p.javaHome, "HADOOP_CONF_DIR="+s.dir())
 	cmd.Dir = p.dir
 	cmd.WaitDelay = stopLimit
@@ -137,7 +135,7 @@ func (p *Processes) StartDaemon(kind Kind, host string) error {
 	if err := h.Start(cmd); err != nil {
 		return fmt.Errorf("start %s on %s: %w", kind, host, err)
 	}
-	sayf(p.log, "start %s on %s", kind, host)
+	logf(p.log, "start %s on %s", kind, host)
 	d := &daemon{pid: cmd.Process.Pid, done: make(chan struct{})}
 	p.daemons[id] = d
 	go func() {
@@ -181,7 +179,7 @@ func (p *Processes) signal(kind Kind, host string, sig syscall.Signal) (*daemon,
 	if d == nil || d.ended() {
 		return nil, fmt.Errorf("send %v to %s on %s: it is not running", sig, kind, host)
 	}
-	sayf(p.log, "%v %s on %s", sig, kind, host)
+	logf(p.log, "%v %s on %s", sig, kind, host)
 	if err := syscall.Kill(d.pid, sig); err != nil && !errors.Is(err, syscall.ESRCH) {
 		return nil, fmt.Errorf("send %v to %s on %s: %w", sig, kind, host, err)
 	}
@@ -207,13 +205,13 @@ func (p *Processes) javaFile() string { return filepath.Join(p.javaHome, "bin", 
 
 // site is a host's configuration.
 func (p *Processes) site(host string) site {
-	return site{root: p.dir, jars: p.jars, host: host, scheduler: p.scheduler, nodeMemory: p.nodeMemory, rms: p.rms}
+	return site{root: p.dir, jars: p.jars, host: host, archive: p.archive, scheduler: p.scheduler, rms: p.rms}
 }
 
 func (p *Processes) logDir() string { return filepath.Join(p.dir, "logs") }
 
-// reap waits until every process of every daemon has ended.
-func (p *Processes) reap() {
+// waitProcesses waits until every process of every daemon has ended.
+func (p *Processes) waitProcesses() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, d := range p.daemons {
@@ -222,21 +220,21 @@ func (p *Processes) reap() {
 	clear(p.daemons)
 }
 
-// crashed tells of daemons that have ended by themselves.
-func (p *Processes) crashed() error {
+// endedDaemons returns an error if daemons have ended by themselves.
+func (p *Processes) endedDaemons() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var errs []error
 	for id, d := range p.daemons {
 		if d.ended() {
-			errs = append(errs, fmt.Errorf("%s on %s has ended: %s", id.kind, id.host, p.lastWords(id)))
+			errs = append(errs, fmt.Errorf("%s on %s has ended: %s", id.kind, id.host, p.logExcerpt(id)))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// lastWords is what a daemon's log says of its end: its last error, or else its last lines.
-func (p *Processes) lastWords(id daemonID) string {
+// logExcerpt returns the last error of a daemon's log, or else its last lines.
+func (p *Processes) logExcerpt(id daemonID) string {
 	text, err := os.ReadFile(p.LogFile(id.kind, id.host))
 	if err != nil {
 		return err.Error()

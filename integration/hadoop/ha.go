@@ -26,16 +26,6 @@ type ResourceManagers struct {
 	http  *http.Client
 }
 
-// RMURLs is the web addresses of all ResourceManagers, without slashes at the
-// end. A standby sends most requests on to the active one.
-func (r *ResourceManagers) RMURLs() []string {
-	urls := make([]string, 0, len(r.hosts))
-	for _, h := range r.hosts {
-		urls = append(urls, rmURL(h))
-	}
-	return urls
-}
-
 // ActiveRM is the host of the ResourceManager that is active now, an error
 // while none is. After the active one was killed another takes over
 // once ZooKeeper has missed it for its session timeout, 4 s.
@@ -51,7 +41,7 @@ func (r *ResourceManagers) ActiveRM(ctx context.Context) (string, error) {
 	return "", fmt.Errorf("no ResourceManager is active: %w", errors.Join(errs...))
 }
 
-// haState is what a ResourceManager says that it is.
+// haState asks a ResourceManager for its state.
 func (r *ResourceManagers) haState(ctx context.Context, host string) (string, error) {
 	var rm struct{ ClusterInfo struct{ HAState string } }
 	err := fetchJSON(ctx, r.http, http.MethodGet, rmURL(host)+"/ws/v1/cluster/info", &rm)
@@ -81,7 +71,7 @@ func (c *Cluster) startRMs(ctx context.Context) error {
 		if err := c.StartDaemon(ZooKeeper, Master); err != nil {
 			return err
 		}
-		if err := c.wait(ctx, answers(net.JoinHostPort(Master, zooKeeperPort))); err != nil {
+		if err := c.wait(ctx, listens(net.JoinHostPort(Master, zooKeeperPort))); err != nil {
 			return fmt.Errorf("wait for ZooKeeper: %w", err)
 		}
 	}
@@ -93,8 +83,8 @@ func (c *Cluster) startRMs(ctx context.Context) error {
 	return nil
 }
 
-// answers tells whether something listens at an address.
-func answers(addr string) func(context.Context) error {
+// listens returns a check that something listens at an address.
+func listens(addr string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		conn, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
 		if err != nil {
@@ -104,9 +94,9 @@ func answers(addr string) func(context.Context) error {
 	}
 }
 
-// highAvailability is what two ResourceManagers, and all that talk to them, are
-// told. The addresses that have no id are left out on purpose: what does not know about
-// several ResourceManagers fails here.
+// highAvailability is the configuration of two ResourceManagers and their clients.
+// It leaves out the addresses without an id, so that a client which knows only one
+// ResourceManager fails.
 func (s site) highAvailability() properties {
 	p := properties{
 		"yarn.resourcemanager.ha.enabled":                 "true",

@@ -140,7 +140,7 @@ func (s jarSet) fetch(ctx context.Context, log io.Writer) (string, error) {
 	if jarsComplete(dir) {
 		return dir, nil
 	}
-	sayf(log, "fetching the jars of %s (about %s, once) into %s", s.name, s.size, dir)
+	logf(log, "fetching the jars of %s (about %s, once) into %s", s.name, s.size, dir)
 	part := dir + ".part"
 	for _, leftover := range []string{part, dir} {
 		if err := os.RemoveAll(leftover); err != nil {
@@ -153,7 +153,7 @@ func (s jarSet) fetch(ctx context.Context, log io.Writer) (string, error) {
 	if err := runMaven(ctx, mvn, part, s.pom); err != nil {
 		return "", fmt.Errorf("let Maven fetch the jars of %s: %w", s.name, err)
 	}
-	if err := mark(part); err != nil {
+	if err := writeMarker(part); err != nil {
 		return "", err
 	}
 	if err := os.Rename(part, dir); err != nil {
@@ -214,8 +214,8 @@ func firstError(out []byte) string {
 	return line
 }
 
-// mark writes the marker of a directory of jars.
-func mark(dir string) error {
+// writeMarker writes the marker of a directory of jars.
+func writeMarker(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return fmt.Errorf("list the fetched jars: %w", err)

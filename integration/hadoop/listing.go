@@ -94,7 +94,7 @@ func (j *Jobs) listingProgram(ctx context.Context) (string, error) {
 		jars: []string{j.processes.jars, spark}, class: "org.eclipse.jdt.internal.compiler.batch.Main",
 		args: []string{"-source", "11", "-target", "11", "-proc:none", "-nowarn", "-d", classes, source},
 	}
-	if _, _, err := j.processes.run(ctx, Master, compiler); err != nil {
+	if _, _, err := j.processes.run(ctx, compiler); err != nil {
 		return "", fmt.Errorf("compile a client: %w", err)
 	}
 	return dir, pack(filepath.Join(dir, listingClass+".jar"), classes)
@@ -170,10 +170,10 @@ func (l *Lister) line() (string, error) {
 	return strings.TrimSuffix(line, "\n"), err
 }
 
-// failed ends the client, so that its last words are there, and says them.
+// failed ends the client and returns an error with its last output.
 func (l *Lister) failed(what string, err error) error {
 	_ = l.cmd.Process.Kill()
-	_ = l.cmd.Wait() // its end is told of below
+	_ = l.cmd.Wait() // the error below covers it
 	text := strings.TrimSpace(l.diag.String())
 	const tail = 2000
 	return fmt.Errorf("%s by Hadoop's client: %w: %s", what, err, text[max(0, len(text)-tail):])

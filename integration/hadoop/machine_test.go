@@ -51,7 +51,7 @@ func TestMissingSaysWhatInOneLine(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			fakeTools(t, tt.tools)
-			got := Missing(t.Context(), io.Discard)
+			got := MissingPrerequisite(t.Context(), io.Discard)
 			if !strings.Contains(got, tt.want) || strings.Contains(got, "\n") {
 				t.Errorf("%q, want one line with %q", got, tt.want)
 			}
@@ -184,7 +184,7 @@ func TestSweepRemovesWhatNobodyUses(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	sweep()
+	removeAbandonedRuns()
 	left, err := filepath.Glob(filepath.Join(os.TempDir(), runPrefix+"*"))
 	if err != nil {
 		t.Fatal(err)

@@ -24,15 +24,15 @@ import (
 )
 
 const (
-	// runVar asks for the tests that need a cluster.
-	runVar = "HEDDLE_INTEGRATION"
+	// requestVar asks for the tests that need a cluster.
+	requestVar = "HEDDLE_INTEGRATION"
 	// keepVar keeps a run's directory.
 	keepVar = "HEDDLE_KEEP"
 	// runPrefix starts the names of run directories below the temporary directory.
 	runPrefix = "heddle-hadoop-"
 	// lockFile is locked by the process that owns a run directory.
 	lockFile = "lock"
-	// keptFile marks a run directory that is to stay.
+	// keptFile marks a run directory that is not removed.
 	keptFile = "kept"
 	// minMemory is what a cluster of six hosts with its jobs takes, in bytes.
 	minMemory = 5 << 30
@@ -45,7 +45,7 @@ const (
 // Main is the body of a TestMain that uses this package; the result is the
 // exit status. When the environment asks for a cluster and the machine can
 // have one, the tests run in a sandbox, where [Start] works. Otherwise one line
-// says why not and the tests run as they are, those with [Need] skipping. The
+// says why not and the tests run as they are, those with [Require] skipping. The
 // extras are what some of the tests need beside Hadoop. They are fetched here,
 // because nothing in the sandbox reaches beyond this machine.
 func Main(m *testing.M, extras ...Extra) int {
@@ -53,13 +53,13 @@ func Main(m *testing.M, extras ...Extra) int {
 	if netlab.Inside() {
 		return m.Run()
 	}
-	wish := os.Getenv(runVar)
+	wish := os.Getenv(requestVar)
 	if wish == "" {
-		sayf(os.Stdout, "skipped: no real cluster unless %s=1", runVar)
+		logf(os.Stdout, "skipped: no real cluster unless %s=1", requestVar)
 		return m.Run()
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	why := Missing(ctx, os.Stdout)
+	why := MissingPrerequisite(ctx, os.Stdout)
 	var without error
 	if why == "" {
 		without = fetchExtras(ctx, extras, os.Stdout)
@@ -70,7 +70,7 @@ func Main(m *testing.M, extras ...Extra) int {
 		return interrupted
 	}
 	if why != "" {
-		sayf(os.Stdout, "skipped: no real cluster here: %s", why)
+		logf(os.Stdout, "skipped: no real cluster here: %s", why)
 		if wish == "require" {
 			return 1
 		}
@@ -81,27 +81,27 @@ func Main(m *testing.M, extras ...Extra) int {
 	}
 	code, err := runInside()
 	if err != nil {
-		sayf(os.Stdout, "%v", err)
+		logf(os.Stdout, "%v", err)
 		return 1
 	}
 	return code
 }
 
-// fetchExtras fetches the jars of extras and says which cannot be had.
+// fetchExtras fetches the jars of extras and logs which cannot be had.
 func fetchExtras(ctx context.Context, extras []Extra, log io.Writer) error {
 	var errs []error
 	for _, e := range extras {
 		if _, err := e.jars().fetch(ctx, log); err != nil {
-			sayf(log, "no %s here: %s", e, strings.ReplaceAll(strings.TrimSpace(err.Error()), "\n", "; "))
+			logf(log, "no %s here: %s", e, strings.ReplaceAll(strings.TrimSpace(err.Error()), "\n", "; "))
 			errs = append(errs, err)
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// Need skips a test that needs a cluster, or extras that were given to [Main],
+// Require skips a test that needs a cluster, or extras that were given to [Main],
 // where there are none.
-func Need(tb testing.TB, extras ...Extra) {
+func Require(tb testing.TB, extras ...Extra) {
 	tb.Helper()
 	if !netlab.Inside() {
 		tb.Skip("needs a real cluster; the first line of the output says why there is none")
@@ -113,18 +113,18 @@ func Need(tb testing.TB, extras ...Extra) {
 	}
 }
 
-// Missing says in one line what keeps this machine from running a cluster, and
-// nothing when nothing does. It makes Maven fetch the jars on the way, once,
+// MissingPrerequisite returns one line about what keeps this machine from running a
+// cluster, empty if nothing does. It makes Maven fetch the jars on the way, once,
 // and reports that to log.
-func Missing(ctx context.Context, log io.Writer) string {
-	err := missing(ctx, log)
+func MissingPrerequisite(ctx context.Context, log io.Writer) string {
+	err := checkPrerequisites(ctx, log)
 	if err == nil {
 		return ""
 	}
 	return strings.ReplaceAll(strings.TrimSpace(err.Error()), "\n", "; ")
 }
 
-func missing(ctx context.Context, log io.Writer) error {
+func checkPrerequisites(ctx context.Context, log io.Writer) error {
 	for _, tool := range []string{"ip", "tc"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			return fmt.Errorf("%s (iproute2) is not installed", tool)
@@ -144,7 +144,7 @@ func missing(ctx context.Context, log io.Writer) error {
 		return fmt.Errorf("make a scratch directory: %w", err)
 	}
 	defer os.RemoveAll(dir) //nolint:errcheck // three small files in the temporary directory
-	if why := netlab.Refused(dir); why != "" {
+	if why := netlab.WhyUnavailable(dir); why != "" {
 		return errors.New(why)
 	}
 	_, err = hadoopJars().fetch(ctx, log)
@@ -204,7 +204,7 @@ func enoughMemory() error {
 // runInside runs this program in a sandbox with a run directory that is
 // removed afterwards, unless the tests failed or the user wants it.
 func runInside() (int, error) {
-	sweep()
+	removeAbandonedRuns()
 	dir, err := os.MkdirTemp("", runPrefix)
 	if err != nil {
 		return 0, fmt.Errorf("make a run directory: %w", err)
@@ -222,12 +222,12 @@ func runInside() (int, error) {
 		}
 		return code, nil
 	}
-	sayf(os.Stdout, "logs, configuration and data are kept in %s", dir)
+	logf(os.Stdout, "logs, configuration and data are kept in %s", dir)
 	return code, errors.Join(err, os.WriteFile(filepath.Join(dir, keptFile), nil, 0o600))
 }
 
 // lockDir marks a run directory as in use for as long as this process lives.
-// The lock is taken before the file has the name that [sweep] looks for.
+// The lock is taken before the file has the name that [removeAbandonedRuns] looks for.
 func lockDir(dir string) (*os.File, error) {
 	f, err := os.CreateTemp(dir, "new-")
 	if err != nil {
@@ -242,8 +242,8 @@ func lockDir(dir string) (*os.File, error) {
 	return f, nil
 }
 
-// sweep removes directories of runs that were killed before they could.
-func sweep() {
+// removeAbandonedRuns removes directories of runs that were killed before they could.
+func removeAbandonedRuns() {
 	locks, err := filepath.Glob(filepath.Join(os.TempDir(), runPrefix+"*", lockFile))
 	if err != nil {
 		return
@@ -276,7 +276,7 @@ func removeAbandoned(lock string) {
 	_ = os.RemoveAll(dir) // what cannot be removed now is tried again next time
 }
 
-// sayf writes one line for the person who waits.
-func sayf(w io.Writer, format string, args ...any) {
-	_, _ = fmt.Fprintf(w, "hadoop: "+format+"\n", args...) // nobody is there to be told that nobody can be told
+// logf writes one line for the person who waits.
+func logf(w io.Writer, format string, args ...any) {
+	_, _ = fmt.Fprintf(w, "hadoop: "+format+"\n", args...) // a log that cannot be written is no reason to fail
 }

@@ -58,15 +58,15 @@ func newNetwork(racks, perRack, rms int) (*Network, error) {
 		return nil, fmt.Errorf("make the network: %d ResourceManagers, want 1 or 2", rms)
 	}
 	n := &Network{racks: racks, perRack: perRack, rms: rms, hosts: make(map[string]*netlab.Host)}
-	if err := n.lay(); err != nil {
+	if err := n.build(); err != nil {
 		return nil, fmt.Errorf("make the network: %w", errors.Join(err, n.close()))
 	}
 	return n, nil
 }
 
-// lay makes everything. The hosts file is rewritten in place, because it is
+// build makes everything. The hosts file is rewritten in place, because it is
 // mounted over /etc/hosts.
-func (n *Network) lay() error {
+func (n *Network) build() error {
 	var names strings.Builder
 	names.WriteString("127.0.0.1 localhost\n")
 	for _, h := range n.all() {
@@ -195,7 +195,7 @@ func (n *Network) HostsOf(rack string) []string {
 // router: what a worker sends there crosses the uplink of its rack.
 func (n *Network) GatewayAddr() string { return gateway }
 
-// Racks is the names of the workers' racks, as Hadoop is told them: /rack1 and on.
+// Racks returns the names of the workers' racks, as Hadoop has them: /rack1, /rack2, ...
 func (n *Network) Racks() []string {
 	names := make([]string, 0, n.racks)
 	for r := 1; r <= n.racks; r++ {

@@ -15,21 +15,21 @@ import (
 func TestSettingsAreFlags(t *testing.T) {
 	t.Parallel()
 	base := Settings{"b": "1", "c": "x y"}
-	got := Settings{"b": "2", "a": "=,"}.over(base).flags()
+	got := Settings{"b": "2", "a": "=,"}.override(base).flags()
 	if diff := cmp.Diff([]string{"-Da==,", "-Db=2", "-Dc=x y"}, got); diff != "" {
 		t.Error(diff)
 	}
 	if base["b"] != "1" {
 		t.Error("the settings below have changed")
 	}
-	if got := Settings(nil).over(base).flags(); len(got) != 2 {
+	if got := Settings(nil).override(base).flags(); len(got) != 2 {
 		t.Errorf("no settings over two are %q", got)
 	}
 }
 
 func TestTwoResourceManagersHaveIDs(t *testing.T) {
 	t.Parallel()
-	s := site{root: "/r", host: "w11", scheduler: Capacity, nodeMemory: 1024, rms: []string{Master, Standby}}
+	s := site{root: "/r", host: "w11", scheduler: Capacity, rms: []string{Master, Standby}}
 	got := s.yarn()
 	for name, want := range map[string]string{
 		"yarn.resourcemanager.ha.rm-ids":          "rm1,rm2",

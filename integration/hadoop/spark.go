@@ -52,13 +52,13 @@ func (j *Jobs) SparkJob(ctx context.Context, mode SparkMode, with Settings, size
 		return "", err
 	}
 	args := []string{"--master", "yarn", "--deploy-mode", string(mode), "--class", sparkClass}
-	all := with.over(sparkDefaults(jars))
+	all := with.override(sparkDefaults(jars))
 	for _, flag := range all.flags() {
 		args = append(args, "--conf", flag[len("-D"):])
 	}
 	args = append(args, jar, strconv.Itoa(size.Maps), strconv.Itoa(size.Reduces), strconv.Itoa(size.Rows))
 	submit := program{jars: []string{jars}, options: sparkOptions(), class: "org.apache.spark.deploy.SparkSubmit", args: args}
-	_, diag, err := j.processes.run(ctx, Master, submit)
+	_, diag, err := j.processes.run(ctx, submit)
 	return AppID(diag), err
 }
 
@@ -111,7 +111,7 @@ func (j *Jobs) sparkProgram(ctx context.Context, jars string) (string, error) {
 		jars: []string{jars}, class: "org.eclipse.jdt.internal.compiler.batch.Main",
 		args: []string{"-source", "11", "-target", "11", "-proc:none", "-nowarn", "-d", classes, source},
 	}
-	if _, _, err := j.processes.run(ctx, Master, compiler); err != nil {
+	if _, _, err := j.processes.run(ctx, compiler); err != nil {
 		return "", fmt.Errorf("compile the Spark job: %w", err)
 	}
 	return jar, pack(jar, classes)

@@ -24,7 +24,7 @@ func (j *Jobs) TezJob(ctx context.Context, with Settings, example string, args .
 		classPath = history + ":" + classPath
 	}
 	options := "-Xmx256m --add-opens=java.base/java.lang=ALL-UNNAMED " + jvmFlags
-	all := with.over(Settings{
+	all := with.override(Settings{
 		// Every host has the jars, so none are uploaded.
 		"tez.ignore.lib.uris":                         "true",
 		"tez.use.cluster.hadoop-libs":                 "true",
@@ -38,7 +38,7 @@ func (j *Jobs) TezJob(ctx context.Context, with Settings, example string, args .
 		"tez.runtime.io.sort.mb":                      "64",
 		"tez.runtime.unordered.output.buffer.size-mb": "32",
 	})
-	_, diag, err := j.processes.run(ctx, Master, program{
+	_, diag, err := j.processes.run(ctx, program{
 		jars: []string{jars, j.processes.jars}, class: "org.apache.tez.examples.ExampleDriver",
 		args: slices.Concat([]string{example}, all.flags(), args),
 	})

@@ -15,9 +15,9 @@ const tezHistoryVar = "HEDDLE_TEZ_HISTORY_JAR"
 
 func tezHistoryJar() string { return os.Getenv(tezHistoryVar) }
 
-// NeedTezHistory skips a test that needs Tez applications to write to a
+// RequireTezHistory skips a test that needs Tez applications to write to a
 // timeline server, where the jar for it is not at hand.
-func NeedTezHistory(tb testing.TB) {
+func RequireTezHistory(tb testing.TB) {
 	tb.Helper()
 	if _, err := os.Stat(tezHistoryJar()); err != nil {
 		tb.Skipf("needs the jar of tez-yarn-timeline-history %s: name it in %s (%v)", TezVersion, tezHistoryVar, err)

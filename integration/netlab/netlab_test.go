@@ -42,7 +42,7 @@ func outside(m *testing.M) int {
 		return 1
 	}
 	defer os.RemoveAll(dir)
-	why := netlab.Refused(dir)
+	why := netlab.WhyUnavailable(dir)
 	for _, name := range []string{"ip", "tc"} {
 		if _, err := exec.LookPath(name); err != nil {
 			why = name + " is not installed"

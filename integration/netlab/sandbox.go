@@ -37,11 +37,11 @@ func Boot() {
 	case phaseProbe:
 		os.Exit(report(probe(Dir())))
 	case phaseInit:
-		os.Exit(beInit(Dir()))
+		os.Exit(runInit(Dir()))
 	}
 }
 
-// Inside tells whether this is the copy of the program that runs in the sandbox.
+// Inside reports whether this is the copy of the program that runs in the sandbox.
 func Inside() bool { return os.Getenv(phaseVar) == phaseMain }
 
 // Dir is the directory given to [Enter]; empty outside.
@@ -51,9 +51,9 @@ func Dir() string { return os.Getenv(dirVar) }
 // place changes what every process in there resolves.
 func HostsFile() string { return filepath.Join(Dir(), "hosts") }
 
-// Refused tries on a scratch directory whether the sandbox and a network in it
+// WhyUnavailable tries on a scratch directory whether the sandbox and a network in it
 // can be made. The answer is one line, and empty when they can.
-func Refused(dir string) string {
+func WhyUnavailable(dir string) string {
 	if _, err := cloneFlags(dir); err != nil {
 		return strings.ReplaceAll(err.Error(), "\n", "; ")
 	}
@@ -77,7 +77,7 @@ func Enter(dir string) (int, error) {
 	// the child ends, so this goroutine stays on one thread until then.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	cmd, err := self(phaseInit, dir, flags)
+	cmd, err := reexec(phaseInit, dir, flags)
 	if err != nil {
 		return 0, err
 	}
@@ -137,7 +137,7 @@ func cloneFlags(dir string) (uintptr, error) {
 }
 
 func tryFlags(dir string, flags uintptr) error {
-	cmd, err := self(phaseProbe, dir, flags)
+	cmd, err := reexec(phaseProbe, dir, flags)
 	if err != nil {
 		return err
 	}
@@ -155,8 +155,8 @@ func tryFlags(dir string, flags uintptr) error {
 	return nil
 }
 
-// self is the command that runs this program again in a phase of the sandbox.
-func self(phase, dir string, flags uintptr) (*exec.Cmd, error) {
+// reexec is the command that runs this program again in a phase of the sandbox.
+func reexec(phase, dir string, flags uintptr) (*exec.Cmd, error) {
 	exe, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("find this program's own file: %w", err)
@@ -175,11 +175,11 @@ func self(phase, dir string, flags uintptr) (*exec.Cmd, error) {
 	return cmd, nil
 }
 
-// beInit is process 1: it furnishes the sandbox, starts the program proper,
+// runInit is process 1: it mounts the files of the sandbox, starts the program proper,
 // buries every orphan, and ends with the program; whatever is left then, the
 // kernel kills.
-func beInit(dir string) int {
-	if err := furnish(dir); err != nil {
+func runInit(dir string) int {
+	if err := mountFiles(dir); err != nil {
 		return report(err)
 	}
 	signals := make(chan os.Signal, 1)
@@ -222,9 +222,9 @@ func report(err error) int {
 	return 1
 }
 
-// furnish gives the sandbox its own /proc and its own name resolution: the
+// mountFiles gives the sandbox its own /proc and its own name resolution: the
 // hosts file and nothing else, so no look-up ever leaves the machine.
-func furnish(dir string) error {
+func mountFiles(dir string) error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("make mounts private: %w", err)
 	}
@@ -253,7 +253,7 @@ func furnish(dir string) error {
 
 // probe does once, small, all that a network needs.
 func probe(dir string) error {
-	if err := furnish(dir); err != nil {
+	if err := mountFiles(dir); err != nil {
 		return err
 	}
 	router, err := NewHost("router")

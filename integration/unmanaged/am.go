@@ -9,7 +9,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"heddle/yarnproxy/amrm/wire"
-	"heddle/yarnproxy/ipc"
+	"heddle/yarnproxy/ipc/ipctest"
 )
 
 // AM is the ApplicationMaster of one attempt: Submit, Connect, Register,
@@ -19,13 +19,13 @@ type AM struct {
 	ID      string // of the application
 	Attempt wire.Attempt
 
-	secret   ipc.Secret
+	secret   ipctest.Secret
 	conn     *conn
 	response int32  // id of the last answer
 	last     []byte // the last allocate call
 }
 
-// Call is what one allocate call says.
+// Call is the content of one allocate call.
 type Call struct {
 	Rows            []wire.NewRow
 	Release         []wire.ContainerID
@@ -92,7 +92,7 @@ func (am *AM) Repeat(ctx context.Context) (*Answer, error) {
 	}
 	a := &Answer{Body: body}
 	if err := a.Parse(body); err != nil {
-		return nil, err // says what was read
+		return nil, err // it names what was read
 	}
 	am.response = a.ResponseID
 	return a, nil
@@ -113,7 +113,7 @@ func (am *AM) Finish(ctx context.Context) error {
 		}
 		over, err := wire.ParseFinishResponse(body)
 		if err != nil {
-			return err // says what was read
+			return err // it names what was read
 		}
 		if over {
 			am.Close()

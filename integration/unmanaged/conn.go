@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"heddle/yarnproxy/ipc"
+	"heddle/yarnproxy/ipc/ipctest"
 )
 
 // protocol is the one that ApplicationMasters speak on the scheduler port.
@@ -25,7 +26,7 @@ type conn struct {
 }
 
 // dial connects and authenticates with an attempt's token, as an ApplicationMaster does.
-func dial(ctx context.Context, address string, secret ipc.Secret) (*conn, error) {
+func dial(ctx context.Context, address string, secret ipctest.Secret) (*conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
 	n, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
@@ -56,7 +57,7 @@ func (c *conn) bounded(ctx context.Context, exchange func() error) error {
 }
 
 // authenticate is the SASL exchange: NEGOTIATE, the server's challenge, INITIATE, SUCCESS.
-func (c *conn) authenticate(secret ipc.Secret) error {
+func (c *conn) authenticate(secret ipctest.Secret) error {
 	hello := ipc.AppendPreamble(nil, ipc.Preamble{Version: 9, Auth: ipc.AuthSASL})
 	offered, err := c.sasl(hello, ipc.SASL{State: ipc.SASLNegotiate})
 	if err != nil {
@@ -70,7 +71,7 @@ func (c *conn) authenticate(secret ipc.Secret) error {
 	if err != nil {
 		return fmt.Errorf("read the challenge: %w", err)
 	}
-	token, want, err := ipc.ClientDigest(&challenge, secret, "/"+string(auth.ServerID), rand.Text())
+	token, want, err := ipctest.ClientDigest(&challenge, secret, "/"+string(auth.ServerID), rand.Text())
 	if err != nil {
 		return fmt.Errorf("answer the challenge: %w", err)
 	}

@@ -29,9 +29,10 @@ import (
 
 	"heddle/yarnproxy/amrm/wire"
 	"heddle/yarnproxy/ipc"
+	"heddle/yarnproxy/ipc/ipctest"
 )
 
-// Options say what to submit, and to whom.
+// Options are what to submit, and where.
 type Options struct {
 	Web    string // the ResourceManager's web address, such as http://master:8088
 	Client string // host:port of its ApplicationClientProtocol, such as master:8032
@@ -155,10 +156,10 @@ func (am *AM) fetchToken(ctx context.Context, o Options) error {
 func (am *AM) takeToken(r report) error {
 	attempt, _, err := wire.ParseAttempt(r.identifier)
 	if err != nil {
-		return err // says what was read
+		return err // it names what was read
 	}
 	am.Attempt = attempt
-	am.secret = ipc.Secret{
+	am.secret = ipctest.Secret{
 		Username: base64.StdEncoding.EncodeToString(r.identifier), Password: base64.StdEncoding.EncodeToString(r.password),
 	}
 	return nil

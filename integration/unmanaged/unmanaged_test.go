@@ -10,7 +10,7 @@ import (
 	"heddle/yarnproxy/amrm/wire"
 )
 
-// TestCall: an allocate call reads back as what it was to say.
+// TestCall: an encoded allocate call decodes to the same content.
 func TestCall(t *testing.T) {
 	t.Parallel()
 	am := &AM{Attempt: wire.Attempt{Cluster: 1700000000000, App: 42, Attempt: 1}, response: 7}
@@ -37,7 +37,7 @@ func TestCall(t *testing.T) {
 	}
 }
 
-// TestNotConnected: calls without a connection, or with nothing to repeat, say so.
+// TestNotConnected: calls without a connection, or with nothing to repeat, are errors.
 func TestNotConnected(t *testing.T) {
 	t.Parallel()
 	am := &AM{ID: "application_1_0001"}

@@ -24,7 +24,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"heddle/core/model"
-	"heddle/core/state"
+	"heddle/core/state/snapshot"
 	"heddle/metrics"
 	"heddle/metrics/internal/sample"
 )
@@ -148,7 +148,7 @@ func startRelay(t *testing.T) string {
 	t.Helper()
 	registry, step := prometheus.NewRegistry(), 0
 	_, err := metrics.New(registry, metrics.Options{
-		Snapshot: func() *state.Snapshot { return nil }, Now: time.Now, Policy: func() string { return "" }, ConfigHash: func() string { return "relay" },
+		Snapshot: func() *snapshot.Snapshot { return nil }, Now: time.Now, Policy: func() string { return "" }, ConfigHash: func() string { return "relay" },
 		Version: "0.1.0", Revision: "abcdef0",
 		Relay: func() *model.Relay { // one scrape at a time: the collector sees to that
 			step++

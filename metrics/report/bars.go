@@ -1,6 +1,10 @@
 package report
 
-import "strings"
+import (
+	"strings"
+
+	"heddle/core/lab/sim"
+)
 
 // Sizes of the plots of bars, of which three stand side by side.
 const (
@@ -14,16 +18,16 @@ type measure struct {
 	axis      string // what the values are, with the unit
 	none      string // what 0 stands for
 	bound     float64
-	of        func(*Run) float64
+	of        func(*sim.Run) float64
 }
 
 // classes are the mean completion times by class of shuffle size.
 func classes() []measure {
 	const axis, none = "mean completion time in s", "no such jobs"
 	return []measure{
-		{"light", "Jobs with a light shuffle", axis, none, 0, func(r *Run) float64 { return r.JCTByClass.Light }},
-		{"medium", "Jobs with a medium shuffle", axis, none, 0, func(r *Run) float64 { return r.JCTByClass.Medium }},
-		{"heavy", "Jobs with a heavy shuffle", axis, none, 0, func(r *Run) float64 { return r.JCTByClass.Heavy }},
+		{"light", "Jobs with a light shuffle", axis, none, 0, func(r *sim.Run) float64 { return r.JCTByClass.Light }},
+		{"medium", "Jobs with a medium shuffle", axis, none, 0, func(r *sim.Run) float64 { return r.JCTByClass.Medium }},
+		{"heavy", "Jobs with a heavy shuffle", axis, none, 0, func(r *sim.Run) float64 { return r.JCTByClass.Heavy }},
 	}
 }
 
@@ -31,9 +35,9 @@ func classes() []measure {
 func distances() []measure {
 	const axis, none = "times the lower bound", "no bound"
 	return []measure{
-		{"bound-makespan", "Makespan", axis, none, 1, func(r *Run) float64 { return r.Ratio.Makespan }},
-		{"bound-jct", "Mean completion time", axis, none, 1, func(r *Run) float64 { return r.Ratio.JCTMean }},
-		{"bound-bytes", "Shuffle and map input across racks", axis, none, 1, func(r *Run) float64 { return r.Ratio.CrossRack }},
+		{"bound-makespan", "Makespan", axis, none, 1, func(r *sim.Run) float64 { return r.Ratio.Makespan }},
+		{"bound-jct", "Mean completion time", axis, none, 1, func(r *sim.Run) float64 { return r.Ratio.JCTMean }},
+		{"bound-bytes", "Shuffle and map input across racks", axis, none, 1, func(r *sim.Run) float64 { return r.Ratio.CrossRack }},
 	}
 }
 

@@ -9,6 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"heddle/core/lab/sim"
+	"heddle/core/model"
+
 	"pgregory.net/rapid"
 )
 
@@ -35,8 +38,8 @@ func TestCumulative(t *testing.T) {
 // TestCurvesOfRunsThatDidNotEnd counts jobs that did not finish, in whichever run.
 func TestCurvesOfRunsThatDidNotEnd(t *testing.T) {
 	t.Parallel()
-	d, ok := completionTimes(seriesOf([]Run{
-		{Policy: "fair", Responses: []float64{100, -1}}, {Policy: "fair", Responses: []float64{1, -1}}, {Policy: "nas", Responses: []float64{-1}},
+	d, ok := completionTimes(seriesOf([]sim.Run{
+		responding("fair", 100, -1), responding("fair", 1, -1), responding("nas", -1),
 	}))
 	var curves []string
 	for _, s := range d.Shapes {
@@ -99,7 +102,7 @@ func TestHeatMapsShareTheirTime(t *testing.T) {
 	t.Parallel()
 	in := small()
 	for i := range in.Runs {
-		in.Runs[i].Uplinks = Uplinks{Step: 10, Racks: []string{"a"}, Used: [][]float64{make([]float64, 10*(2-i/2))}}
+		in.Runs[i].Uplinks = sim.Uplinks{Step: 10, Racks: []model.RackID{"a"}, Used: [][]float64{make([]float64, 10*(2-i/2))}}
 	}
 	p := newPage(&in)
 	var transforms []string
@@ -122,8 +125,8 @@ func TestHeatMapsShareTheirTime(t *testing.T) {
 
 func TestSeries(t *testing.T) {
 	t.Parallel()
-	mean := func(v float64) Outcome { return Outcome{JCT: Distribution{Mean: v}} }
-	all := seriesOf([]Run{
+	mean := func(v float64) sim.Outcome { return sim.Outcome{JCT: sim.Distribution{Mean: v}} }
+	all := seriesOf([]sim.Run{
 		{Policy: "nas", Outcome: mean(3)},
 		{Policy: "fair", Outcome: mean(9)},
 		{Policy: "nas", Outcome: mean(1)},
@@ -133,7 +136,7 @@ func TestSeries(t *testing.T) {
 	if len(all) != 2 || all[0].Policy != "nas" || all[1].Policy != "fair" {
 		t.Fatalf("got %+v, want nas and fair", all)
 	}
-	of := func(r *Run) float64 { return r.JCT.Mean }
+	of := func(r *sim.Run) float64 { return r.JCT.Mean }
 	if got, want := all[0].spread(of), (spread{2, 1, 3}); got != want {
 		t.Errorf("nas: %v, want %v", got, want)
 	}
@@ -252,7 +255,7 @@ func TestNumbers(t *testing.T) {
 // wants to see each of them in exactly one row.
 func TestEveryFigureIsInTheTable(t *testing.T) {
 	t.Parallel()
-	var r Run
+	var r sim.Run
 	want := map[float64]string{}
 	var fill func(v reflect.Value, name string)
 	fill = func(v reflect.Value, name string) {
@@ -311,7 +314,7 @@ func TestTables(t *testing.T) {
 	if got, want := find(&p.Singles[0], "makespan"), []cell{{"100", ""}, {"200", ""}}; !slices.Equal(got, want) {
 		t.Errorf("runs: %v, want %v", got, want)
 	}
-	in.Runs = []Run{in.Runs[0], in.Runs[2]}
+	in.Runs = []sim.Run{in.Runs[0], in.Runs[2]}
 	if p := newPage(&in); len(p.Singles) > 0 {
 		t.Error("there is a table of a policy's only run, which says the same as that of the policies")
 	}
@@ -372,4 +375,9 @@ func themes(t *testing.T) [2]map[string]string {
 		}
 	}
 	return both
+}
+
+// responding returns a run whose jobs take these times.
+func responding(policy string, seconds ...float64) sim.Run {
+	return sim.Run{Policy: policy, Detail: sim.Detail{Responses: seconds}}
 }

@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"heddle/core/lab/sim"
 )
 
 // point is the median of a policy's runs in the plot of both costs.
@@ -18,8 +20,8 @@ type point struct {
 // each policy, and a line through the medians that no other beats in both.
 func frontier(all []series) drawing {
 	d := drawing{ID: "frontier", Title: "Bytes across racks against mean completion time, by policy", Width: plotWidth, Height: plotHeight}
-	crossed := func(r *Run) float64 { return float64(r.CrossRack.Total) }
-	mean := func(r *Run) float64 { return r.JCT.Mean }
+	crossed := func(r *sim.Run) float64 { return float64(r.CrossRack.Total) }
+	mean := func(r *sim.Run) float64 { return r.JCT.Mean }
 	points := make([]point, len(all))
 	bx, by := spread{least: math.Inf(1)}, spread{least: math.Inf(1)}
 	for i := range all {

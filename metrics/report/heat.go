@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"heddle/core/lab/sim"
 )
 
 const (
@@ -34,9 +36,9 @@ func heatMap(s *series, until float64) (drawing, bool) {
 	d.text("label", "rack", 4, 14)
 	every := rows/int(height/12) + 1
 	for i := 0; i < rows; i += every {
-		d.text("tick end", tail(u.Racks[i], 9), x.from-5, top+(float64(i)+.5)*height/float64(rows)+4)
+		d.text("tick end", tail(string(u.Racks[i]), 9), x.from-5, top+(float64(i)+.5)*height/float64(rows)+4)
 	}
-	per := binSize(u.steps(), rows)
+	per := binSize(steps(u), rows)
 	wide, tall := float64(per)*u.Step*(x.to-x.from)/until, height/float64(rows)
 	for level, path := range levelPaths(u.Used, per) {
 		if path != "" {
@@ -73,8 +75,8 @@ func matrix(wide, tall, x, y float64) string {
 	return fmt.Sprintf("matrix(%.7g 0 0 %.7g %.7g %.7g)", wide, tall, x, y)
 }
 
-func (s *series) withUplinks() *Run {
-	i := slices.IndexFunc(s.runs, func(r *Run) bool { return r.Uplinks.steps() > 0 })
+func (s *series) withUplinks() *sim.Run {
+	i := slices.IndexFunc(s.runs, func(r *sim.Run) bool { return steps(&r.Uplinks) > 0 })
 	if i < 0 {
 		return nil
 	}
@@ -125,7 +127,7 @@ func binned(row []float64, per int) []int {
 }
 
 // fullest says in words what a heat map shows.
-func fullest(u *Uplinks) string {
+func fullest(u *sim.Uplinks) string {
 	best, most, all, n := 0, 0.0, 0.0, 0
 	for i, row := range u.Used {
 		sum := 0.0
@@ -137,5 +139,5 @@ func fullest(u *Uplinks) string {
 		}
 		all, n = all+sum, n+len(row)
 	}
-	return "Mean over racks and time " + number(100*all/float64(n)) + " %; the fullest uplink, of " + u.Racks[best] + ", " + number(100*most) + " %."
+	return "Mean over racks and time " + number(100*all/float64(n)) + " %; the fullest uplink, of " + string(u.Racks[best]) + ", " + number(100*most) + " %."
 }

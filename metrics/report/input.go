@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+
+	"heddle/core/lab/sim"
 )
 
 // Input is what a page is made of. Write reads it and keeps nothing of it.
@@ -13,7 +15,10 @@ type Input struct {
 	Version  string // of heddle
 	Workload []Row  // what the workload is, in the order of the page
 	Cluster  []Row
-	Runs     []Run // policies appear in the order of their first run
+	// Runs are the results. Policy names a run's curve: runs of one name are repetitions
+	// with different seeds, and the page shows their median, minimum and maximum. Names
+	// appear in the order of their first run.
+	Runs []sim.Run
 }
 
 // Row is a name and its value, for people.
@@ -21,32 +26,8 @@ type Row struct {
 	Name, Value string
 }
 
-// Run is the result of one run. Runs of the same policy are taken for the same
-// question asked with other seeds: the page shows their median, and the least
-// and the most.
-type Run struct {
-	Policy string // as it was asked for; with its parameters, where two runs differ in nothing else
-	Seed   uint64
-	Outcome
-	Traffic
-	Bounds Bounds
-	Ratio  Ratios
-	Effort
-	Responses []float64 // seconds from submission to the end, by job in any order; below 0: it did not finish
-	Uplinks   Uplinks
-	Coflows   Coflows
-}
-
-// Uplinks is how full the uplinks of the racks were in the course of a run. The
-// zero value says that nobody looked.
-type Uplinks struct {
-	Step  float64     // seconds that one value stands for
-	Racks []string    // names, one for every row of Used
-	Used  [][]float64 // by rack and step: share of the capacity in use, 0 to 1
-}
-
 // steps returns the number of values of the longest row.
-func (u *Uplinks) steps() int {
+func steps(u *sim.Uplinks) int {
 	n := 0
 	for _, row := range u.Used {
 		n = max(n, len(row))
@@ -59,14 +40,14 @@ func (in *Input) check() error {
 	var errs []error
 	for i := range in.Runs {
 		r := &in.Runs[i]
-		for _, err := range append(r.checkFigures(), r.checkSeries()...) {
+		for _, err := range append(checkFigures(r), checkSeries(r)...) {
 			errs = append(errs, fmt.Errorf("run %d (policy %q, seed %d): %w", i+1, r.Policy, r.Seed, err))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-func (r *Run) checkFigures() (errs []error) {
+func checkFigures(r *sim.Run) (errs []error) {
 	if r.Policy == "" {
 		errs = append(errs, errors.New("no policy: name the one that decided"))
 	}
@@ -78,7 +59,7 @@ func (r *Run) checkFigures() (errs []error) {
 	return errs
 }
 
-func (r *Run) checkSeries() (errs []error) {
+func checkSeries(r *sim.Run) (errs []error) {
 	for i, v := range r.Responses {
 		if !finite(v) {
 			errs = append(errs, fmt.Errorf("response time of job %d is %g: want seconds, or below 0 for a job that did not finish", i+1, v))
@@ -86,7 +67,7 @@ func (r *Run) checkSeries() (errs []error) {
 		}
 	}
 	u := &r.Uplinks
-	if u.steps() == 0 {
+	if steps(u) == 0 {
 		return errs
 	}
 	if !finite(u.Step) || u.Step <= 0 {

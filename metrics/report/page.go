@@ -99,7 +99,7 @@ func (p *page) heatMaps(all []series) {
 	until := 0.0
 	for i := range all {
 		if r := all[i].withUplinks(); r != nil {
-			until = max(until, r.Uplinks.Step*float64(r.Uplinks.steps()))
+			until = max(until, r.Uplinks.Step*float64(steps(&r.Uplinks)))
 		}
 	}
 	for i := range all {

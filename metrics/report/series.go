@@ -1,17 +1,21 @@
 package report
 
-import "slices"
+import (
+	"slices"
+
+	"heddle/core/lab/sim"
+)
 
 // series is the runs of one policy. Its number decides how it is drawn, in every
 // plot the same.
 type series struct {
 	Policy string
 	number int
-	runs   []*Run
+	runs   []*sim.Run
 }
 
 // seriesOf groups runs by policy, in the order of first appearance.
-func seriesOf(runs []Run) []series {
+func seriesOf(runs []sim.Run) []series {
 	var all []series
 	place := map[string]int{}
 	for i := range runs {
@@ -50,7 +54,7 @@ type spread struct {
 }
 
 // spread returns it for a figure of a series, which has a run at least.
-func (s *series) spread(of func(*Run) float64) spread {
+func (s *series) spread(of func(*sim.Run) float64) spread {
 	values := make([]float64, len(s.runs))
 	for i, r := range s.runs {
 		values[i] = of(r)

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"heddle/core/lab/sim"
 )
 
 // unit says how the values of a figure are written.
@@ -24,7 +26,7 @@ const (
 type figure struct {
 	group, name string
 	unit        unit
-	of          func(*Run) float64
+	of          func(*sim.Run) float64
 }
 
 // allFigures are the figures of a run, in the order of the result object of
@@ -36,72 +38,72 @@ func allFigures() []figure {
 func jobFigures() []figure {
 	const g = "Jobs"
 	return []figure{
-		{g, "jobs", count, func(r *Run) float64 { return float64(r.Jobs) }},
-		{g, "finished", count, func(r *Run) float64 { return float64(r.Finished) }},
-		{g, "makespan", seconds, func(r *Run) float64 { return r.Makespan }},
-		{g, "throughput", rate, func(r *Run) float64 { return r.Throughput }},
-		{g, "completion time, mean", seconds, func(r *Run) float64 { return r.JCT.Mean }},
-		{g, "completion time, median", seconds, func(r *Run) float64 { return r.JCT.P50 }},
-		{g, "completion time, 95th percentile", seconds, func(r *Run) float64 { return r.JCT.P95 }},
-		{g, "completion time, 99th percentile", seconds, func(r *Run) float64 { return r.JCT.P99 }},
-		{g, "mean of jobs with a light shuffle", seconds, func(r *Run) float64 { return r.JCTByClass.Light }},
-		{g, "mean of jobs with a medium shuffle", seconds, func(r *Run) float64 { return r.JCTByClass.Medium }},
-		{g, "mean of jobs with a heavy shuffle", seconds, func(r *Run) float64 { return r.JCTByClass.Heavy }},
+		{g, "jobs", count, func(r *sim.Run) float64 { return float64(r.Jobs) }},
+		{g, "finished", count, func(r *sim.Run) float64 { return float64(r.Finished) }},
+		{g, "makespan", seconds, func(r *sim.Run) float64 { return r.Makespan }},
+		{g, "throughput", rate, func(r *sim.Run) float64 { return r.Throughput }},
+		{g, "completion time, mean", seconds, func(r *sim.Run) float64 { return r.JCT.Mean }},
+		{g, "completion time, median", seconds, func(r *sim.Run) float64 { return r.JCT.P50 }},
+		{g, "completion time, 95th percentile", seconds, func(r *sim.Run) float64 { return r.JCT.P95 }},
+		{g, "completion time, 99th percentile", seconds, func(r *sim.Run) float64 { return r.JCT.P99 }},
+		{g, "mean of jobs with a light shuffle", seconds, func(r *sim.Run) float64 { return r.JCTByClass.Light }},
+		{g, "mean of jobs with a medium shuffle", seconds, func(r *sim.Run) float64 { return r.JCTByClass.Medium }},
+		{g, "mean of jobs with a heavy shuffle", seconds, func(r *sim.Run) float64 { return r.JCTByClass.Heavy }},
 	}
 }
 
 func trafficFigures() []figure {
 	const g = "Traffic across racks"
 	return []figure{
-		{g, "shuffle", data, func(r *Run) float64 { return float64(r.CrossRack.Shuffle) }},
-		{g, "map input", data, func(r *Run) float64 { return float64(r.CrossRack.MapRead) }},
-		{g, "output", data, func(r *Run) float64 { return float64(r.CrossRack.Write) }},
-		{g, "all", data, func(r *Run) float64 { return float64(r.CrossRack.Total) }},
-		{g, "shuffled, within racks too", data, func(r *Run) float64 { return float64(r.ShuffleBytes) }},
-		{g, "share of shuffled bytes that crossed", share, func(r *Run) float64 { return r.ShuffleFraction.ByBytes }},
-		{g, "the same, mean over jobs", share, func(r *Run) float64 { return r.ShuffleFraction.ByJob }},
+		{g, "shuffle", data, func(r *sim.Run) float64 { return float64(r.CrossRack.Shuffle) }},
+		{g, "map input", data, func(r *sim.Run) float64 { return float64(r.CrossRack.MapRead) }},
+		{g, "output", data, func(r *sim.Run) float64 { return float64(r.CrossRack.Write) }},
+		{g, "all", data, func(r *sim.Run) float64 { return float64(r.CrossRack.Total) }},
+		{g, "shuffled, within racks too", data, func(r *sim.Run) float64 { return float64(r.ShuffleBytes) }},
+		{g, "share of shuffled bytes that crossed", share, func(r *sim.Run) float64 { return r.ShuffleFraction.ByBytes }},
+		{g, "the same, mean over jobs", share, func(r *sim.Run) float64 { return r.ShuffleFraction.ByJob }},
 	}
 }
 
 func networkFigures() []figure {
 	const locality, congestion = "Locality of maps", "Congestion and fairness"
 	return []figure{
-		{locality, "node-local", share, func(r *Run) float64 { return r.Locality.Node }},
-		{locality, "rack-local", share, func(r *Run) float64 { return r.Locality.Rack }},
-		{locality, "off-rack", share, func(r *Run) float64 { return r.Locality.Off }},
-		{congestion, "threshold", share, func(r *Run) float64 { return r.Congestion.Threshold }},
-		{congestion, "samples of an uplink above it", count, func(r *Run) float64 { return float64(r.Congestion.Samples) }},
-		{congestion, "times an uplink came to it", count, func(r *Run) float64 { return float64(r.Congestion.Onsets) }},
-		{congestion, "maps done at a job's first reduce", share, func(r *Run) float64 { return r.MapProgress }},
-		{congestion, "nodes over the traffic threshold", share, func(r *Run) float64 { return r.OverThreshold }},
-		{congestion, "mean time of a shuffle across racks", seconds, func(r *Run) float64 { return r.Coflows.Mean }},
-		{congestion, "fairness between users (Jain)", index, func(r *Run) float64 { return r.Fairness }},
+		{locality, "node-local", share, func(r *sim.Run) float64 { return r.Locality.Node }},
+		{locality, "rack-local", share, func(r *sim.Run) float64 { return r.Locality.Rack }},
+		{locality, "off-rack", share, func(r *sim.Run) float64 { return r.Locality.Off }},
+		{congestion, "threshold", share, func(r *sim.Run) float64 { return r.Congestion.Threshold }},
+		{congestion, "samples of an uplink above it", count, func(r *sim.Run) float64 { return float64(r.Congestion.Samples) }},
+		{congestion, "times an uplink came to it", count, func(r *sim.Run) float64 { return float64(r.Congestion.Onsets) }},
+		{congestion, "maps done at a job's first reduce", share, func(r *sim.Run) float64 { return r.MapProgress }},
+		{congestion, "nodes over the traffic threshold", share, func(r *sim.Run) float64 { return r.OverThreshold }},
+		{congestion, "mean time of a shuffle across racks", seconds, func(r *sim.Run) float64 { return r.Coflows.Mean }},
+		{congestion, "fairness between users (Jain)", index, func(r *sim.Run) float64 { return r.Fairness }},
 	}
 }
 
 func boundFigures() []figure {
 	const bound, over = "Lower bounds", "Ratio to the lower bound"
 	return []figure{
-		{bound, "makespan, network", seconds, func(r *Run) float64 { return r.Bounds.MakespanNetwork }},
-		{bound, "makespan, computing", seconds, func(r *Run) float64 { return r.Bounds.MakespanCompute }},
-		{bound, "mean completion time", seconds, func(r *Run) float64 { return r.Bounds.JCTMean }},
-		{bound, "shuffle and map input across racks", data, func(r *Run) float64 { return float64(r.Bounds.CrossRack) }},
-		{bound, "mean shuffle across racks, as placed", seconds, func(r *Run) float64 { return r.Coflows.Bound }},
-		{over, "makespan", ratio, func(r *Run) float64 { return r.Ratio.Makespan }},
-		{over, "mean completion time", ratio, func(r *Run) float64 { return r.Ratio.JCTMean }},
-		{over, "shuffle and map input across racks", ratio, func(r *Run) float64 { return r.Ratio.CrossRack }},
-		{over, "mean shuffle across racks, as placed", ratio, func(r *Run) float64 { return r.Coflows.Ratio }},
+		{bound, "makespan, network", seconds, func(r *sim.Run) float64 { return r.Bounds.MakespanNetwork }},
+		{bound, "makespan, computing", seconds, func(r *sim.Run) float64 { return r.Bounds.MakespanCompute }},
+		{bound, "mean completion time", seconds, func(r *sim.Run) float64 { return r.Bounds.JCTMean }},
+		{bound, "shuffle and map input across racks", data, func(r *sim.Run) float64 { return float64(r.Bounds.CrossRack) }},
+		{bound, "mean shuffle across racks, as placed", seconds, func(r *sim.Run) float64 { return r.Coflows.Bound }},
+		{over, "makespan", ratio, func(r *sim.Run) float64 { return r.Ratio.Makespan }},
+		{over, "mean completion time", ratio, func(r *sim.Run) float64 { return r.Ratio.JCTMean }},
+		{over, "shuffle and map input across racks", ratio, func(r *sim.Run) float64 { return r.Ratio.CrossRack }},
+		{over, "mean shuffle across racks, as placed", ratio, func(r *sim.Run) float64 { return r.Coflows.Ratio }},
 	}
 }
 
 func effortFigures() []figure {
 	const g = "What the run took"
 	return []figure{
-		{g, "placements", count, func(r *Run) float64 { return float64(r.Placements) }},
-		{g, "time in the engine", seconds, func(r *Run) float64 { return r.EngineS }},
-		{g, "time in all", seconds, func(r *Run) float64 { return r.WallS }},
-		{g, "events", count, func(r *Run) float64 { return float64(r.Events) }},
-		{g, "most memory of the process", data, func(r *Run) float64 { return float64(r.PeakRSS) }},
+		{g, "placements", count, func(r *sim.Run) float64 { return float64(r.Placements) }},
+		{g, "time in the engine", seconds, func(r *sim.Run) float64 { return r.EngineS }},
+		{g, "time in all", seconds, func(r *sim.Run) float64 { return r.WallS }},
+		{g, "events", count, func(r *sim.Run) float64 { return float64(r.Events) }},
+		{g, "most memory of the process", data, func(r *sim.Run) float64 { return float64(r.PeakRSS) }},
 	}
 }
 

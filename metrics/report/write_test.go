@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"heddle/core/lab/sim"
 )
 
 func TestWriteReplacesThePage(t *testing.T) {
@@ -77,18 +79,18 @@ func TestCheck(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
 		want   string
-		change func(*Run)
+		change func(*sim.Run)
 	}{
-		{"", func(*Run) {}},
-		{"no policy", func(r *Run) { r.Policy = "" }},
-		{"Jobs, makespan is NaN", func(r *Run) { r.Makespan = math.NaN() }},
-		{"Traffic across racks, shuffle is -1", func(r *Run) { r.CrossRack.Shuffle = -1 }},
-		{"makespan is +Inf", func(r *Run) { r.Ratio.Makespan = math.Inf(1) }},
-		{"response time of job 2 is NaN", func(r *Run) { r.Responses[1] = math.NaN() }},
-		{"step of the uplinks is 0 s", func(r *Run) { r.Uplinks.Step = 0 }},
-		{"step of the uplinks is +Inf s", func(r *Run) { r.Uplinks.Step = math.Inf(1) }},
-		{"1 names for 2 racks", func(r *Run) { r.Uplinks.Racks = r.Uplinks.Racks[:1] }},
-		{"uplink of rack 2, value 1 is -0.1", func(r *Run) { r.Uplinks.Used[1][0] = -.1 }},
+		{"", func(*sim.Run) {}},
+		{"no policy", func(r *sim.Run) { r.Policy = "" }},
+		{"Jobs, makespan is NaN", func(r *sim.Run) { r.Makespan = math.NaN() }},
+		{"Traffic across racks, shuffle is -1", func(r *sim.Run) { r.CrossRack.Shuffle = -1 }},
+		{"makespan is +Inf", func(r *sim.Run) { r.Ratio.Makespan = math.Inf(1) }},
+		{"response time of job 2 is NaN", func(r *sim.Run) { r.Responses[1] = math.NaN() }},
+		{"step of the uplinks is 0 s", func(r *sim.Run) { r.Uplinks.Step = 0 }},
+		{"step of the uplinks is +Inf s", func(r *sim.Run) { r.Uplinks.Step = math.Inf(1) }},
+		{"1 names for 2 racks", func(r *sim.Run) { r.Uplinks.Racks = r.Uplinks.Racks[:1] }},
+		{"uplink of rack 2, value 1 is -0.1", func(r *sim.Run) { r.Uplinks.Used[1][0] = -.1 }},
 	} {
 		in := small()
 		tc.change(&in.Runs[1])

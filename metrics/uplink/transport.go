@@ -6,6 +6,9 @@ import (
 	"io"
 	"net/http"
 	"sync/atomic"
+
+	"heddle/core/model"
+	"heddle/yarnproxy/rest"
 )
 
 // errTooLarge is met when an answer is longer than the limit.
@@ -21,6 +24,11 @@ type transport struct {
 	limit    int64
 	requests atomic.Int64
 	bytes    atomic.Int64
+}
+
+// usage returns what Prometheus was asked so far.
+func (t *transport) usage() rest.Usage {
+	return rest.Usage{Requests: t.requests.Load(), Bytes: model.Bytes(t.bytes.Load())}
 }
 
 // RoundTrip implements http.RoundTripper.

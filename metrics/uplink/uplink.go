@@ -9,7 +9,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net/http"
 	"net/url"
 	"strings"
@@ -21,13 +20,14 @@ import (
 	prom "github.com/prometheus/common/model"
 
 	"heddle/core/model"
+	"heddle/yarnproxy/poll"
 )
 
 // Method is the method of the facts of this package.
 const Method = "prometheus"
 
-// maxBackoff bounds the wait after repeated failures, unless the interval is
-// longer.
+// maxBackoff is the longest pause after failures in a row, unless the interval
+// is longer.
 const maxBackoff = 2 * time.Minute
 
 // Config says what a Poller asks. A zero value means its default.
@@ -66,7 +66,7 @@ type Poller struct {
 	transport *transport
 	client    v1.API
 	idle      api.CloseIdler
-	failures  int // polls in a row
+	runner    *poll.Runner
 }
 
 // New checks a configuration and builds a poller of it.
@@ -107,7 +107,12 @@ func New(cfg Config) (*Poller, error) {
 	if err != nil {
 		return nil, fmt.Errorf("prometheus uplink source: address %q: %w", cfg.Address, err)
 	}
-	return &Poller{cfg: cfg, queries: queries, transport: t, client: v1.NewAPI(client), idle: httpClient}, nil
+	p := &Poller{cfg: cfg, queries: queries, transport: t, client: v1.NewAPI(client), idle: httpClient}
+	p.runner = poll.New(poll.Config{
+		Source: model.SourceUplink, Service: "Prometheus", Interval: cfg.Interval, MaxBackoff: maxBackoff,
+		Cost: t.usage, Now: cfg.Now, Log: cfg.Logger,
+	}, p.poll)
+	return p, nil
 }
 
 // queries returns the expressions to ask for.
@@ -129,57 +134,22 @@ func (c *Config) queries() ([]query, error) {
 // Run polls until ctx ends, and returns why it ended.
 func (p *Poller) Run(ctx context.Context, out chan<- model.Observation) error {
 	defer p.idle.CloseIdleConnections()
-	jitter := rand.New(rand.NewPCG(uint64(p.cfg.Now().UnixNano()), 3))
-	timer := time.NewTimer(0)
-	defer timer.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-timer.C:
-		}
-		start := p.cfg.Now()
-		p.poll(ctx, out)
-		wait := p.cfg.Interval
-		if p.failures > 1 {
-			wait = max(wait, min(wait<<min(p.failures-1, 10), maxBackoff))
-			wait = wait/2 + time.Duration(jitter.Int64N(int64(wait/2)+1))
-		}
-		timer.Reset(min(max(wait-p.cfg.Now().Sub(start), 0), wait))
-	}
+	return p.runner.Run(ctx, out)
 }
 
 // poll asks once and sends what it learned.
-func (p *Poller) poll(ctx context.Context, out chan<- model.Observation) {
-	start := p.cfg.Now()
-	requests, bytes := p.transport.requests.Load(), p.transport.bytes.Load()
+func (p *Poller) poll(ctx context.Context, current *poll.Round) poll.Outcome {
 	limited, cancel := context.WithTimeout(ctx, p.cfg.Timeout)
 	defer cancel()
 	samples, note, err := p.ask(limited)
-	if ctx.Err() != nil {
-		return // a poll that was broken off says nothing about the source
-	}
 	if len(samples) > 0 {
-		p.emit(ctx, out, model.UplinkFact{Method: Method, Samples: samples})
+		current.Send(ctx, model.UplinkFact{Method: Method, Samples: samples})
 	}
-	fact := model.PollFact{
-		Result:     result(err),
-		DurationMS: p.cfg.Now().Sub(start).Milliseconds(),
-		Requests:   p.transport.requests.Load() - requests,
-		Bytes:      model.Bytes(p.transport.bytes.Load() - bytes),
-	}
+	outcome := poll.Outcome{Result: result(err), BackOff: err != nil}
 	if err = cmp.Or(err, note); err != nil {
-		fact.Error = err.Error()
+		outcome.Error = err.Error()
 	}
-	p.log(fact)
-	p.emit(ctx, out, fact)
-}
-
-func (p *Poller) emit(ctx context.Context, out chan<- model.Observation, fact model.Fact) {
-	select {
-	case out <- model.Observation{Source: model.SourceUplink, At: model.Time(p.cfg.Now().UnixMilli()), Fact: fact}:
-	case <-ctx.Done():
-	}
+	return outcome
 }
 
 // errUseless is met when not one rack has a rate in each direction.
@@ -238,20 +208,4 @@ func result(err error) model.PollResult {
 		return model.PollError
 	}
 	return model.PollUnreachable
-}
-
-// log says once when the source starts to fail and once when it works again.
-func (p *Poller) log(fact model.PollFact) {
-	switch {
-	case fact.Result == model.PollOK && p.failures > 0:
-		p.cfg.Logger.Info("prometheus gives uplink loads again")
-	case fact.Result != model.PollOK && p.failures == 0:
-		p.cfg.Logger.Warn("prometheus gives no uplink loads, trying on", "result", fact.Result, "error", fact.Error)
-	default:
-		p.cfg.Logger.Debug("poll", "result", fact.Result, "error", fact.Error)
-	}
-	p.failures++
-	if fact.Result == model.PollOK {
-		p.failures = 0
-	}
 }

@@ -122,7 +122,7 @@ func poller(tb testing.TB, site *fakeProm, change func(*Config)) (*Poller, *byte
 func once(tb testing.TB, p *Poller) ([]model.UplinkSample, model.PollFact) {
 	tb.Helper()
 	out := make(chan model.Observation, 2)
-	p.poll(context.Background(), out)
+	p.runner.Once(context.Background(), out)
 	close(out)
 	var samples []model.UplinkSample
 	var poll model.PollFact
@@ -328,7 +328,7 @@ func TestRun(t *testing.T) {
 		site.mu.Lock()
 		site.hang = false
 		site.mu.Unlock()
-		if polls(10 * time.Minute); last.Result != model.PollOK || strings.Count(log.String(), "trying on") != 1 || strings.Count(log.String(), "again") != 1 {
+		if polls(10 * time.Minute); last.Result != model.PollOK || strings.Count(log.String(), "cannot be read") != 1 || strings.Count(log.String(), "again") != 1 {
 			t.Errorf("after it came back: %+v, log %s", last, log)
 		}
 		cancel()

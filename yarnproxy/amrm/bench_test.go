@@ -13,6 +13,7 @@ import (
 	"heddle/yarnproxy/amrm/asks"
 	"heddle/yarnproxy/amrm/wire"
 	"heddle/yarnproxy/ipc"
+	"heddle/yarnproxy/ipc/ipctest"
 )
 
 // heartbeats are the frames of n empty allocate calls in a row, and of their answers.
@@ -20,7 +21,7 @@ func heartbeats(am *fakeAM, n int) (up, down [][]byte) {
 	for i := range n {
 		up = append(up, am.frame("allocate", allocateBody(int32(i))))
 		h := ipc.ResponseHeader{CallID: am.call, ClientID: am.client}
-		down = append(down, ipc.AppendResponse(nil, h, appendNumber(appendNumber(nil, 2, int64(i+1)), 7, 9)))
+		down = append(down, ipctest.AppendResponse(nil, h, appendNumber(appendNumber(nil, 2, int64(i+1)), 7, 9)))
 	}
 	return up, down
 }

@@ -13,6 +13,7 @@ import (
 
 	"heddle/yarnproxy/amrm/wire"
 	"heddle/yarnproxy/ipc"
+	"heddle/yarnproxy/ipc/ipctest"
 )
 
 // fakeAM is an ApplicationMaster's end of a connection.
@@ -63,13 +64,13 @@ func tryConnect(tb testing.TB, address string, id wire.Attempt, qop string) (*fa
 		return nil, err
 	}
 	var token []byte
-	secret := ipc.Secret{Username: tokenOf(id), Password: password(tokenOf(id))}
+	secret := ipctest.Secret{Username: tokenOf(id), Password: password(tokenOf(id))}
 	if qop == "auth" {
-		if token, _, err = ipc.ClientDigest(&ch, secret, "/default", "c nonce"); err != nil {
+		if token, _, err = ipctest.ClientDigest(&ch, secret, "/default", "c nonce"); err != nil {
 			return nil, err
 		}
 	} else {
-		token = ipc.AppendDigest(nil, &ipc.Digest{
+		token = ipctest.AppendDigest(nil, &ipc.Digest{
 			Username: secret.Username, Realm: "default", Nonce: ch.Nonce, CNonce: "c", NC: "00000001",
 			URI: "/default", QOP: qop, Response: "00112233445566778899aabbccddeeff",
 		})

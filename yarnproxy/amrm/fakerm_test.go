@@ -15,6 +15,7 @@ import (
 
 	"heddle/yarnproxy/amrm/wire"
 	"heddle/yarnproxy/ipc"
+	"heddle/yarnproxy/ipc/ipctest"
 )
 
 // fakeRM is the scheduler port of a ResourceManager: DIGEST-MD5, the calls of
@@ -136,9 +137,9 @@ func password(username string) string { return "password of " + username }
 // authenticate does the server's part of SASL and returns whose token it was.
 func (rm *fakeRM) authenticate(c net.Conn, in *ipc.Reader) (wire.Attempt, error) {
 	const nonce = "a nonce"
-	challenge := ipc.AppendChallenge(nil, &ipc.Challenge{Realms: []string{"default"}, Nonce: nonce, QOP: []string{rm.qop}})
+	challenge := ipctest.AppendChallenge(nil, &ipc.Challenge{Realms: []string{"default"}, Nonce: nonce, QOP: []string{rm.qop}})
 	say := func(m ipc.SASL) error {
-		_, err := c.Write(ipc.AppendResponse(nil, ipc.ResponseHeader{CallID: ipc.CallSASL, ClientID: []byte{}}, ipc.AppendSASL(nil, m)))
+		_, err := c.Write(ipctest.AppendResponse(nil, ipc.ResponseHeader{CallID: ipc.CallSASL, ClientID: []byte{}}, ipc.AppendSASL(nil, m)))
 		return err
 	}
 	for {
@@ -171,8 +172,8 @@ func (rm *fakeRM) authenticate(c net.Conn, in *ipc.Reader) (wire.Attempt, error)
 		}
 		rspauth := []byte("rspauth=of a protected exchange")
 		if !d.Protected() {
-			if rspauth, err = ipc.ServerDigest(&d, nonce, password(d.Username)); err != nil {
-				c.Write(ipc.AppendResponse(nil, ipc.ResponseHeader{
+			if rspauth, err = ipctest.ServerDigest(&d, nonce, password(d.Username)); err != nil {
+				c.Write(ipctest.AppendResponse(nil, ipc.ResponseHeader{
 					CallID: ipc.CallSASL, Status: ipc.StatusFatal, ClientID: []byte{},
 					Exception: []byte("org.apache.hadoop.security.token.SecretManager$InvalidToken"),
 				}, nil))
@@ -237,7 +238,7 @@ func (rm *fakeRM) serve(c net.Conn) error {
 		if exception != "" {
 			head.Status, head.Exception, head.Message = ipc.StatusError, []byte(exception), []byte("it failed")
 		}
-		if _, err := c.Write(ipc.AppendResponse(nil, head, answer)); err != nil {
+		if _, err := c.Write(ipctest.AppendResponse(nil, head, answer)); err != nil {
 			return err
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"heddle/yarnproxy/amrm/asks"
 	"heddle/yarnproxy/amrm/wire"
 	"heddle/yarnproxy/ipc"
+	"heddle/yarnproxy/ipc/ipctest"
 )
 
 // scripted is an end of a connection that says what it is told to, in pieces,
@@ -51,7 +52,7 @@ func (s *scripted) RemoteAddr() net.Addr             { return &net.TCPAddr{} }
 func hello(am *fakeAM, qop string) []byte {
 	b := ipc.AppendPreamble(nil, ipc.Preamble{Version: 9, Auth: ipc.AuthSASL})
 	b = append(b, am.sasl(ipc.SASL{State: ipc.SASLNegotiate})...)
-	token := ipc.AppendDigest(nil, &ipc.Digest{Username: tokenOf(am.id), Nonce: "n", CNonce: "c", NC: "1", URI: "/default", QOP: qop, Response: "r"})
+	token := ipctest.AppendDigest(nil, &ipc.Digest{Username: tokenOf(am.id), Nonce: "n", CNonce: "c", NC: "1", URI: "/default", QOP: qop, Response: "r"})
 	b = append(b, am.sasl(ipc.SASL{State: ipc.SASLInitiate, Token: token})...)
 	return append(b, ipc.AppendRequest(nil, ipc.ContextHeader(am.client), nil, ipc.AppendContext(nil, ipc.Context{Protocol: []byte(protocol)}))...)
 }
@@ -59,8 +60,8 @@ func hello(am *fakeAM, qop string) []byte {
 // success is what a ResourceManager says to it.
 func success() []byte {
 	h := ipc.ResponseHeader{CallID: ipc.CallSASL, ClientID: []byte{}}
-	b := ipc.AppendResponse(nil, h, ipc.AppendSASL(nil, ipc.SASL{State: ipc.SASLNegotiate}))
-	return append(b, ipc.AppendResponse(nil, h, ipc.AppendSASL(nil, ipc.SASL{State: ipc.SASLSuccess, Token: []byte("rspauth=x")}))...)
+	b := ipctest.AppendResponse(nil, h, ipc.AppendSASL(nil, ipc.SASL{State: ipc.SASLNegotiate}))
+	return append(b, ipctest.AppendResponse(nil, h, ipc.AppendSASL(nil, ipc.SASL{State: ipc.SASLSuccess, Token: []byte("rspauth=x")}))...)
 }
 
 // FuzzConn gives both directions of a connection any bytes: with nothing planned,
@@ -71,7 +72,7 @@ func FuzzConn(f *testing.F) {
 	up := slices.Concat(hello(am, "auth"), am.frame("registerApplicationMaster", []byte{}),
 		am.frame("allocate", allocateBody(0, ask(10, "*", 4), ask(20, "w11", 1))), am.frame("allocate", allocateBody(1)), am.frame("finishApplicationMaster", nil))
 	answer := func(id int32, body []byte) []byte {
-		return ipc.AppendResponse(nil, ipc.ResponseHeader{CallID: id, ClientID: am.client}, body)
+		return ipctest.AppendResponse(nil, ipc.ResponseHeader{CallID: id, ClientID: am.client}, body)
 	}
 	down := slices.Concat(success(), answer(1, []byte{}), answer(2, []byte{2 << 3, 1}), answer(3, []byte{2 << 3, 2}), answer(4, []byte{1 << 3, 1}))
 	f.Add(up, down, uint16(7), uint16(5), uint8(2))

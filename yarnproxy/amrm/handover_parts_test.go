@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"heddle/yarnproxy/ipc"
+	"heddle/yarnproxy/ipc/ipctest"
 )
 
 // rawRig is a relay in front of a socket that the test speaks for.
@@ -47,7 +48,7 @@ func TestHandoverHalves(t *testing.T) {
 	t.Parallel()
 	am := &fakeAM{id: attemptID(1), client: []byte("0123456789abcdef")}
 	answer := func(id int32, body []byte) []byte {
-		return ipc.AppendResponse(nil, ipc.ResponseHeader{CallID: id, ClientID: am.client}, body)
+		return ipctest.AppendResponse(nil, ipc.ResponseHeader{CallID: id, ClientID: am.client}, body)
 	}
 	calls := slices.Concat(hello(am, "auth"), am.frame("registerApplicationMaster", []byte{}),
 		am.frame("allocate", allocateBody(0, ask(10, "*", 4))), am.frame("allocate", appendMessage(allocateBody(1), 99, make([]byte, 50_000))))

@@ -23,12 +23,12 @@ func (r *Relay) Predecessor(ctx context.Context) bool {
 func (r *Relay) dialPredecessor(ctx context.Context) (*net.UnixConn, error) {
 	path := r.opts.HandoverSocket
 	if path == "" {
-		return nil, nil //nolint:nilnil // nobody is no error
+		return nil, nil // nobody is no error
 	}
 	c, err := (&net.Dialer{Timeout: r.times.greet}).DialContext(ctx, "unix", path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ECONNREFUSED): // none, or its name is left
-		return nil, nil //nolint:nilnil // as above
+		return nil, nil // as above
 	case err != nil:
 		return nil, fmt.Errorf("relay: looking for a running heddle to take over from: %w", err)
 	}

@@ -16,6 +16,7 @@ import (
 	"heddle/core/model"
 	"heddle/yarnproxy/amrm/wire"
 	"heddle/yarnproxy/ipc"
+	"heddle/yarnproxy/ipc/ipctest"
 )
 
 // TestLife is the life of an application of which nothing is planned: every call
@@ -421,7 +422,7 @@ func TestTwoTokens(t *testing.T) {
 	r := &Relay{counts: newCounts(), log: hclog.NewNullLogger()}
 	c := &conn{relay: r}
 	token := func(id wire.Attempt) []byte {
-		digest := ipc.AppendDigest(nil, &ipc.Digest{Username: tokenOf(id), Nonce: "n", CNonce: "c", NC: "1", URI: "/", QOP: "auth", Response: "r"})
+		digest := ipctest.AppendDigest(nil, &ipc.Digest{Username: tokenOf(id), Nonce: "n", CNonce: "c", NC: "1", URI: "/", QOP: "auth", Response: "r"})
 		frame := (&fakeAM{id: id}).sasl(ipc.SASL{State: ipc.SASLInitiate, Token: digest})
 		return frame[4:]
 	}
@@ -434,7 +435,7 @@ func TestTwoTokens(t *testing.T) {
 	other := &conn{relay: r}
 	h := ipc.SASLHeader()
 	h.CallerContext = []byte("mr_appmaster_" + attemptID(3).String())
-	digest := ipc.AppendDigest(nil, &ipc.Digest{Username: tokenOf(attemptID(1)), Nonce: "n", CNonce: "c", NC: "1", URI: "/", QOP: "auth", Response: "r"})
+	digest := ipctest.AppendDigest(nil, &ipc.Digest{Username: tokenOf(attemptID(1)), Nonce: "n", CNonce: "c", NC: "1", URI: "/", QOP: "auth", Response: "r"})
 	frame := ipc.AppendRequest(nil, h, nil, ipc.AppendSASL(nil, ipc.SASL{State: ipc.SASLInitiate, Token: digest}))
 	if err := other.identify(frame[4:]); !errors.Is(err, errTwoAttempts) || other.session.state.named {
 		t.Errorf("%v, %+v", err, other.session.state)

@@ -113,12 +113,12 @@ func (g *rig) run(r *Relay) {
 // eventually waits until something holds.
 func eventually(tb testing.TB, what string, holds func() bool) {
 	tb.Helper()
-	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
 		if holds() {
 			return
 		}
 	}
-	tb.Fatalf("not within 10 s: %s", what)
+	tb.Fatalf("not within a minute: %s", what)
 }
 
 func attemptID(app int32) wire.Attempt {

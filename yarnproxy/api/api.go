@@ -16,7 +16,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"heddle/core/model"
-	"heddle/core/state"
+	"heddle/core/state/snapshot"
 )
 
 // ErrNoPolicy is returned by an Advisor that has no policy to ask: heddle only
@@ -64,16 +64,16 @@ type PolicyInfo struct {
 // Options configure the API. Snapshot, Now and Logger are needed; a limit of 0
 // takes its default.
 type Options struct {
-	Snapshot    func() *state.Snapshot // the newest published snapshot, nil before the first
-	Now         func() time.Time       // the clock of the observations
-	MaxAge      time.Duration          // of the ResourceManager's state; default 30 s
-	MaxBody     int64                  // bytes of a request's body; default 1 MiB
-	Timeout     time.Duration          // of a request, from its first byte to the answer's last; default 10 s
-	Concurrency int                    // requests under /v1 served at once; default 64
-	Blocks      BlockFinder            // nil: HDFS is not read
-	Advisor     Advisor                // nil: no policy decides
-	Policies    func() []PolicyInfo    // every policy, the active one marked
-	Relay       func() *model.Relay    // what the relay does now, never changed afterwards; nil, or a nil result: there is no relay
+	Snapshot    func() *snapshot.Snapshot // the newest published snapshot, nil before the first
+	Now         func() time.Time          // the clock of the observations
+	MaxAge      time.Duration             // of the ResourceManager's state; default 30 s
+	MaxBody     int64                     // bytes of a request's body; default 1 MiB
+	Timeout     time.Duration             // of a request, from its first byte to the answer's last; default 10 s
+	Concurrency int                       // requests under /v1 served at once; default 64
+	Blocks      BlockFinder               // nil: HDFS is not read
+	Advisor     Advisor                   // nil: no policy decides
+	Policies    func() []PolicyInfo       // every policy, the active one marked
+	Relay       func() *model.Relay       // what the relay does now, never changed afterwards; nil, or a nil result: there is no relay
 	Version     string
 	Logger      hclog.Logger
 	Metrics     http.Handler // served at /metrics

@@ -6,16 +6,16 @@ import (
 	"strings"
 
 	"heddle/core/model"
-	"heddle/core/state"
+	"heddle/core/state/snapshot"
 )
 
 // appLine is one application in a list.
 type appLine struct {
 	model.App
-	Map       stageLine                         `json:"map"`
-	Reduce    stageLine                         `json:"reduce"`
-	Heavy     bool                              `json:"shuffle_heavy"`
-	CrossRack map[state.TrafficKind]model.Bytes `json:"cross_rack_bytes"`
+	Map       stageLine                            `json:"map"`
+	Reduce    stageLine                            `json:"reduce"`
+	Heavy     bool                                 `json:"shuffle_heavy"`
+	CrossRack map[snapshot.TrafficKind]model.Bytes `json:"cross_rack_bytes"`
 }
 
 // stageLine is one stage in a list of applications.
@@ -26,7 +26,7 @@ type stageLine struct {
 	Completed int `json:"completed"`
 }
 
-func lineOf(s *state.StageView) stageLine {
+func lineOf(s *snapshot.Stage) stageLine {
 	return stageLine{Total: s.Total, Pending: s.Pending, Running: s.Running, Completed: s.Completed}
 }
 
@@ -52,7 +52,7 @@ func getApplications(q *query) (any, error) {
 	if err := q.check(); err != nil {
 		return nil, err
 	}
-	var found []*state.AppView
+	var found []*snapshot.App
 	for _, a := range q.pic.snap.Apps {
 		if inState(a, want) && (user == "" || a.User == user) && (queue == "" || a.Queue == queue) && (kind == "" || strings.EqualFold(a.Type, kind)) {
 			found = append(found, a)
@@ -68,7 +68,7 @@ func getApplications(q *query) (any, error) {
 	return out, nil
 }
 
-func inState(a *state.AppView, want string) bool {
+func inState(a *snapshot.App, want string) bool {
 	switch want {
 	case "":
 		return true
@@ -87,14 +87,14 @@ type appBody struct {
 
 // appDetail is all that is known of an application.
 type appDetail struct {
-	*state.AppView
+	*snapshot.App
 	Input inputBody     `json:"input"`
 	Plans []*model.Plan `json:"plans"`
 }
 
 // inputBody is what is known of an application's input.
 type inputBody struct {
-	state.InputView
+	snapshot.Input
 	Paths []string `json:"paths"`
 }
 
@@ -106,15 +106,15 @@ func getApplication(q *query) (any, error) {
 	if err := q.check(); err != nil {
 		return nil, err
 	}
-	d := appDetail{AppView: a, Input: inputBody{a.Input, full(a.Input.Paths)}, Plans: []*model.Plan{}}
-	for _, p := range a.Plans {
+	d := appDetail{App: a, Input: inputBody{a.Input, full(a.Input.Paths)}, Plans: []*model.Plan{}}
+	for _, p := range q.pic.snap.Plans[a.ID] {
 		d.Plans = append(d.Plans, wholePlan(p))
 	}
 	return appBody{d}, nil
 }
 
 // application returns the application a path names.
-func (q *query) application() (*state.AppView, error) {
+func (q *query) application() (*snapshot.App, error) {
 	id, err := q.path("id")
 	if err != nil {
 		return nil, err
@@ -131,10 +131,11 @@ func (q *query) application() (*state.AppView, error) {
 
 // planOf returns an application's newest plan for a stage, or says why there is
 // none.
-func (q *query) planOf(a *state.AppView, stage model.Stage) (*model.Plan, error) {
-	i := slices.IndexFunc(a.Plans, func(p *model.Plan) bool { return p.Stage == stage })
+func (q *query) planOf(a *snapshot.App, stage model.Stage) (*model.Plan, error) {
+	plans := q.pic.snap.Plans[a.ID]
+	i := slices.IndexFunc(plans, func(p *model.Plan) bool { return p.Stage == stage })
 	if i >= 0 {
-		return a.Plans[i], nil
+		return plans[i], nil
 	}
 	p := &problem{kind: "no-plan", status: http.StatusNotFound, detail: "application " + string(a.ID) + " has no plan for stage " + string(stage)}
 	switch {
@@ -151,7 +152,7 @@ func (q *query) planOf(a *state.AppView, stage model.Stage) (*model.Plan, error)
 }
 
 // stageOf returns what is known of a stage, nil for one that is not followed.
-func stageOf(a *state.AppView, stage model.Stage) *state.StageView {
+func stageOf(a *snapshot.App, stage model.Stage) *snapshot.Stage {
 	switch stage {
 	case model.StageMap:
 		return &a.Map

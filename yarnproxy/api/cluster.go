@@ -4,19 +4,19 @@ import (
 	"strings"
 
 	"heddle/core/model"
-	"heddle/core/state"
+	"heddle/core/state/snapshot"
 )
 
 // clusterBody is GET /v1/cluster.
 type clusterBody struct {
-	state.ClusterView
-	Queues     []model.Queue        `json:"queues"`
-	Racks      int                  `json:"racks"`
-	Nodes      int                  `json:"nodes"`
-	Policy     string               `json:"policy"` // the one that decides, "" when none does
-	Sources    []sourceDetail       `json:"sources"`
-	Counts     state.Counts         `json:"counts"`
-	Mismatches []state.RackMismatch `json:"rack_mismatches"`
+	snapshot.Cluster
+	Queues     []model.Queue           `json:"queues"`
+	Racks      int                     `json:"racks"`
+	Nodes      int                     `json:"nodes"`
+	Policy     string                  `json:"policy"` // the one that decides, "" when none does
+	Sources    []sourceDetail          `json:"sources"`
+	Counts     snapshot.Counts         `json:"counts"`
+	Mismatches []snapshot.RackMismatch `json:"rack_mismatches"`
 }
 
 // sourceDetail is what heddle has spent on a source so far. Ages are not here:
@@ -38,7 +38,7 @@ func getCluster(q *query) (any, error) {
 	}
 	s := q.pic.snap
 	b := &clusterBody{
-		ClusterView: s.Cluster, Queues: full(s.Cluster.Queues), Racks: len(s.Racks), Nodes: len(s.Nodes),
+		Cluster: s.Cluster, Queues: full(s.Cluster.Queues), Racks: len(s.Racks), Nodes: len(s.Nodes),
 		Policy: q.server.policy(), Counts: s.Counts, Mismatches: full(s.Mismatch), Sources: []sourceDetail{},
 	}
 	for i := range s.Sources {
@@ -60,7 +60,7 @@ func (s *server) policy() string {
 
 // racksBody is GET /v1/racks.
 type racksBody struct {
-	Racks []state.RackView `json:"racks"`
+	Racks []snapshot.Rack `json:"racks"`
 }
 
 func getRacks(q *query) (any, error) {
@@ -80,8 +80,8 @@ func wholeNode(n *model.Node) nodeBody { return nodeBody{*n, n.Free()} }
 
 // rackBody is GET /v1/racks/{rack}.
 type rackBody struct {
-	Rack  *state.RackView `json:"rack"`
-	Nodes []nodeBody      `json:"nodes"`
+	Rack  *snapshot.Rack `json:"rack"`
+	Nodes []nodeBody     `json:"nodes"`
 }
 
 func getRack(q *query) (any, error) {
@@ -154,10 +154,10 @@ func getPolicies(q *query) (any, error) {
 // trafficBody is GET /v1/traffic: square matrices in the order of Racks, from
 // row to column, bytes since heddle started.
 type trafficBody struct {
-	Racks  []model.RackID                  `json:"racks"`
-	Bytes  map[state.TrafficKind][][]int64 `json:"bytes"`
-	Total  map[state.TrafficKind]int64     `json:"cross_rack_bytes"` // off the diagonal
-	Regret map[string]int64                `json:"regret_bytes"`     // by policy
+	Racks  []model.RackID                     `json:"racks"`
+	Bytes  map[snapshot.TrafficKind][][]int64 `json:"bytes"`
+	Total  map[snapshot.TrafficKind]int64     `json:"cross_rack_bytes"` // off the diagonal
+	Regret map[string]int64                   `json:"regret_bytes"`     // by policy
 }
 
 func getTraffic(q *query) (any, error) {
@@ -166,8 +166,8 @@ func getTraffic(q *query) (any, error) {
 		return nil, err
 	}
 	t := &q.pic.snap.Traffic
-	b := trafficBody{Racks: full(t.Racks), Bytes: map[state.TrafficKind][][]int64{}, Total: map[state.TrafficKind]int64{}, Regret: map[string]int64{}}
-	for _, kind := range state.TrafficKinds() {
+	b := trafficBody{Racks: full(t.Racks), Bytes: map[snapshot.TrafficKind][][]int64{}, Total: map[snapshot.TrafficKind]int64{}, Regret: map[string]int64{}}
+	for _, kind := range snapshot.TrafficKinds() {
 		if only == "" || string(kind) == only {
 			b.Bytes[kind], b.Total[kind] = square(t.Bytes[kind], len(t.Racks))
 		}

@@ -14,6 +14,7 @@ import (
 
 	"heddle/core/model"
 	"heddle/core/state"
+	"heddle/core/state/snapshot"
 	"heddle/yarnproxy/api"
 )
 
@@ -101,8 +102,9 @@ func TestMapPreferences(t *testing.T) {
 // withPlan gives the snapshot's first application another plan.
 func (r *rig) withPlan(p model.Plan) {
 	old := r.snap.Load()
-	r.cluster.Attach(&p)
-	r.snap.Store(r.cluster.Snapshot())
+	s := r.snapshot()
+	s.Plans[p.App] = append(slices.DeleteFunc(slices.Clone(s.Plans[p.App]), func(q *model.Plan) bool { return q.Stage == p.Stage }), &p)
+	r.snap.Store(s)
 	if old.Seq == r.snap.Load().Seq {
 		panic("the snapshot did not change")
 	}
@@ -192,10 +194,10 @@ func TestExplain(t *testing.T) {
 			Reason string `json:"reason"`
 			Text   string `json:"text"`
 			Inputs struct {
-				Heavy     bool             `json:"shuffle_heavy"`
-				Measured  bool             `json:"ratio_measured"`
-				MapOutput state.OutputView `json:"map_output"`
-				Launched  map[string]int   `json:"launched"`
+				Heavy     bool            `json:"shuffle_heavy"`
+				Measured  bool            `json:"ratio_measured"`
+				MapOutput snapshot.Output `json:"map_output"`
+				Launched  map[string]int  `json:"launched"`
 			} `json:"inputs"`
 			Alternatives []struct {
 				Name    string      `json:"name"`

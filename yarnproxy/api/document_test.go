@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"heddle/core/model"
-	"heddle/core/state"
+	"heddle/core/state/snapshot"
 	"heddle/yarnproxy/api"
 )
 
@@ -128,7 +128,7 @@ func TestWordsForEverything(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := json.Unmarshal(data, &cross); err != nil || len(cross.Properties) != len(state.TrafficKinds()) {
+	if err := json.Unmarshal(data, &cross); err != nil || len(cross.Properties) != len(snapshot.TrafficKinds()) {
 		t.Errorf("kinds of traffic in the document: %v (%v)", cross.Properties, err)
 	}
 	for kind, title := range api.ProblemTitles() {

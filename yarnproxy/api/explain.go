@@ -4,7 +4,7 @@ import (
 	"cmp"
 
 	"heddle/core/model"
-	"heddle/core/state"
+	"heddle/core/state/snapshot"
 )
 
 // explainBody is GET /v1/applications/{id}/explain.
@@ -38,7 +38,7 @@ type stageInputs struct {
 	Heavy     bool                 `json:"shuffle_heavy"`
 	Slowstart float64              `json:"slowstart"`
 	Input     inputBody            `json:"input"`
-	MapOutput state.OutputView     `json:"map_output"`
+	MapOutput snapshot.Output      `json:"map_output"`
 }
 
 // alternativeOf is what another way to place the stage would send across racks.
@@ -51,7 +51,7 @@ type alternativeOf struct {
 // uplinkBody is the state of one rack's uplink.
 type uplinkBody struct {
 	Rack model.RackID `json:"rack"`
-	state.UplinkView
+	snapshot.Uplink
 }
 
 // maxExplained is how many decisions an explanation repeats.
@@ -72,7 +72,7 @@ func getExplain(q *query) (any, error) {
 		return nil, err
 	}
 	b := explainBody{Application: a.ID, Policy: q.server.policy(), Stages: []stageExplained{}, Uplinks: []uplinkBody{}, Decisions: []model.Decision{}}
-	for _, p := range a.Plans {
+	for _, p := range q.pic.snap.Plans[a.ID] {
 		if only == "" || p.Stage == only {
 			b.Stages = append(b.Stages, explainStage(a, p))
 		}
@@ -96,7 +96,7 @@ func getExplain(q *query) (any, error) {
 	return b, nil
 }
 
-func explainStage(a *state.AppView, p *model.Plan) stageExplained {
+func explainStage(a *snapshot.App, p *model.Plan) stageExplained {
 	e := stageExplained{
 		Stage: p.Stage, Reason: p.Reason, Text: reasonTexts()[p.Reason], Plan: wholePlan(p),
 		Inputs: stageInputs{

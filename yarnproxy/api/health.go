@@ -6,7 +6,7 @@ import (
 	"strconv"
 
 	"heddle/core/model"
-	"heddle/core/state"
+	"heddle/core/state/snapshot"
 )
 
 // sourceBody is the health of one source at the moment it is asked for.
@@ -26,7 +26,7 @@ func required(source model.Source) bool { return source == model.SourceRM }
 
 // sources returns the health of every source the snapshot knows, and of the
 // required ones it does not.
-func (s *server) sources(snap *state.Snapshot, now model.Time) (all []sourceBody, ready bool) {
+func (s *server) sources(snap *snapshot.Snapshot, now model.Time) (all []sourceBody, ready bool) {
 	limit := model.Duration(s.opts.MaxAge.Milliseconds())
 	all, ready = []sourceBody{}, true
 	seen := false
@@ -39,12 +39,12 @@ func (s *server) sources(snap *state.Snapshot, now model.Time) (all []sourceBody
 		}
 	}
 	if !seen {
-		all, ready = append(all, health(&state.SourceView{Source: model.SourceRM}, now, limit)), false
+		all, ready = append(all, health(&snapshot.Source{Source: model.SourceRM}, now, limit)), false
 	}
 	return all, ready
 }
 
-func health(v *state.SourceView, now model.Time, limit model.Duration) sourceBody {
+func health(v *snapshot.Source, now model.Time, limit model.Duration) sourceBody {
 	b := sourceBody{Source: v.Source, Required: required(v.Source), Result: v.Result, Error: v.Error}
 	if v.LastOK != 0 {
 		age := max(now.Sub(v.LastOK), 0)
@@ -68,7 +68,7 @@ func hints() map[model.PollResult]string {
 		model.PollUnreachable: "check that the daemon runs, its address in the configuration, and the way there",
 		model.PollStandby:     "no active daemon answered: look at its HA state (yarn rmadmin or hdfs haadmin -getAllServiceState)",
 		model.PollDenied:      "check the section security of the configuration, and that heddle's user may view (ACLs)",
-		model.PollInvalid:     "something else answers at this address, or the answer is larger than allowed: check the address and max_answer",
+		model.PollInvalid:     "something else answers at this address, or the answer is larger than allowed: check the address and advanced.resource_manager.max_answer",
 		model.PollBudget:      "not everything was asked: raise requests_per_second or bytes_per_second, or poll less often",
 		model.PollError:       "the daemon answered with an error: its own log says more",
 	}

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"heddle/core/model"
-	"heddle/core/state"
+	"heddle/core/state/snapshot"
 	"heddle/yarnproxy/api"
 )
 
@@ -177,17 +177,17 @@ func TestReadiness(t *testing.T) {
 	r.later(31 * time.Second)
 	both("old", http.StatusServiceUnavailable, "not-ready", "poll that hangs")
 	r.observe(model.PollFact{Result: model.PollStandby, Error: "no active ResourceManager"})
-	r.snap.Store(r.cluster.Snapshot())
+	r.snap.Store(r.snapshot())
 	both("standby", http.StatusServiceUnavailable, "not-ready", "HA state")
 	r.observe(model.PollFact{Result: model.PollBudget})
-	r.snap.Store(r.cluster.Snapshot())
+	r.snap.Store(r.snapshot())
 	both("again", http.StatusOK, "", "")
 	r.cluster.Apply(model.Observation{Source: model.SourceHDFS, At: model.Time(r.now.Load()), Fact: model.PollFact{Result: model.PollDenied, Error: "403"}})
-	r.snap.Store(r.cluster.Snapshot())
+	r.snap.Store(r.snapshot())
 	if a := r.get(t, "/readyz", "/readyz"); a.status != http.StatusOK || !strings.Contains(string(a.body), `"degraded"`) || !strings.Contains(string(a.body), "ACLs") {
 		t.Errorf("a source that is not required: %d %s", a.status, a.body)
 	}
-	r.snap.Store(&state.Snapshot{Seq: 3})
+	r.snap.Store(&snapshot.Snapshot{Seq: 3})
 	both("a snapshot without sources", http.StatusServiceUnavailable, "not-ready", "wait")
 	r.snap.Store(nil)
 	both("no snapshot", http.StatusServiceUnavailable, "not-ready", "wait")

@@ -7,7 +7,7 @@ import (
 	"sync"
 
 	"heddle/core/model"
-	"heddle/core/state"
+	"heddle/core/state/snapshot"
 )
 
 // Limits of the bodies kept per snapshot.
@@ -22,7 +22,7 @@ var errUnbuilt = errors.New("the answer could not be made")
 // picture is a snapshot with what is derived from it: encoded bodies that are
 // asked for again and again, and nodes by rack. It goes when the snapshot does.
 type picture struct {
-	snap *state.Snapshot
+	snap *snapshot.Snapshot
 
 	indexed sync.Once
 	byRack  map[model.RackID][]*model.Node // usable nodes, most free first
@@ -40,7 +40,7 @@ type body struct {
 	err  error
 }
 
-func newPicture(snap *state.Snapshot) *picture {
+func newPicture(snap *snapshot.Snapshot) *picture {
 	return &picture{snap: snap, bodies: map[string]*body{}}
 }
 

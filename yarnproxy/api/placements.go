@@ -110,10 +110,10 @@ func (q *query) decode() (*placementsRequest, error) {
 	case errors.As(err, &tooLarge):
 		return nil, &problem{
 			kind: "body-too-large", status: http.StatusRequestEntityTooLarge,
-			detail: fmt.Sprintf("the body is larger than %d bytes (web.max_body)", tooLarge.Limit), hint: "ask about fewer tasks at once, or name input_paths instead of input_blocks",
+			detail: fmt.Sprintf("the body is larger than %d bytes (advanced.web.max_body)", tooLarge.Limit), hint: "ask about fewer tasks at once, or name input_paths instead of input_blocks",
 		}
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return nil, &problem{kind: "slow-body", status: http.StatusRequestTimeout, detail: "the body did not arrive within " + q.server.opts.Timeout.String() + " (web.timeout)"}
+		return nil, &problem{kind: "slow-body", status: http.StatusRequestTimeout, detail: "the body did not arrive within " + q.server.opts.Timeout.String() + " (advanced.web.timeout)"}
 	case err != nil:
 		return nil, badRequest("read body: " + err.Error())
 	}

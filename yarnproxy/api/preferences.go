@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"heddle/core/model"
-	"heddle/core/state"
+	"heddle/core/state/snapshot"
 )
 
 // preferencesBody is GET /v1/applications/{id}/preferences.
@@ -73,10 +73,10 @@ func getPreferences(q *query) (any, error) {
 // wish is a plan to be turned into nodes and racks.
 type wish struct {
 	plan  *model.Plan
-	stage *state.StageView // nil when nothing has been launched
-	task  model.Resource   // of one task, when stage is nil
-	limit int              // nodes
-	near  *near            // nil when no host or rack was asked for
+	stage *snapshot.Stage // nil when nothing has been launched
+	task  model.Resource  // of one task, when stage is nil
+	limit int             // nodes
+	near  *near           // nil when no host or rack was asked for
 }
 
 // near is what asks named: nodes on these hosts are node-local, nodes of these

@@ -84,7 +84,7 @@ func asProblem(err error) *problem {
 	case errors.Is(err, ErrNoPolicy):
 		return &problem{kind: "no-policy", status: http.StatusConflict, detail: err.Error(), hint: "set mode to advise in the configuration"}
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
-		return &problem{kind: "timeout", status: http.StatusGatewayTimeout, retryAfter: 1, detail: "the answer took longer than web.timeout allows: " + err.Error()}
+		return &problem{kind: "timeout", status: http.StatusGatewayTimeout, retryAfter: 1, detail: "the answer took longer than advanced.web.timeout allows: " + err.Error()}
 	}
 	return &problem{kind: "internal", status: http.StatusInternalServerError, detail: err.Error()}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"heddle/core/model"
-	"heddle/core/state"
+	"heddle/core/state/snapshot"
 	"heddle/yarnproxy/api"
 )
 
@@ -220,10 +220,10 @@ func TestApplication(t *testing.T) {
 	r := newRig(t, nil)
 	var got struct {
 		Application struct {
-			Name      string           `json:"name"`
-			Heavy     bool             `json:"shuffle_heavy"`
-			MapOutput state.OutputView `json:"map_output"`
-			Plans     []model.Plan     `json:"plans"`
+			Name      string          `json:"name"`
+			Heavy     bool            `json:"shuffle_heavy"`
+			MapOutput snapshot.Output `json:"map_output"`
+			Plans     []model.Plan    `json:"plans"`
 			Input     struct {
 				Paths []string `json:"paths"`
 			} `json:"input"`
@@ -248,9 +248,9 @@ func TestApplication(t *testing.T) {
 func TestTraffic(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, nil)
-	r.snap.Store(&state.Snapshot{Seq: 9, At: start, Traffic: state.Traffic{
+	r.snap.Store(&snapshot.Snapshot{Seq: 9, At: start, Traffic: snapshot.Traffic{
 		Racks:  []model.RackID{"/a", "/b", "/c"},
-		Bytes:  map[state.TrafficKind][][]float64{state.TrafficShuffle: {{5, 7.9}, nil, {1}}},
+		Bytes:  map[snapshot.TrafficKind][][]float64{snapshot.TrafficShuffle: {{5, 7.9}, nil, {1}}},
 		Regret: map[string]float64{"fair": 12.5},
 	}})
 	var got struct {
@@ -277,7 +277,7 @@ func TestTraffic(t *testing.T) {
 func TestDecisions(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, nil)
-	snap := &state.Snapshot{Seq: 9, At: start}
+	snap := &snapshot.Snapshot{Seq: 9, At: start}
 	for i := 5; i <= 11; i++ {
 		id := sorting
 		if i%2 == 0 {
@@ -320,7 +320,7 @@ func TestDecisions(t *testing.T) {
 	if seqs, _ := read("?application=" + string(reading)); !slices.Equal(seqs, []uint64{6, 8, 10}) {
 		t.Errorf("of one application: %v", seqs)
 	}
-	r.snap.Store(&state.Snapshot{Seq: 10})
+	r.snap.Store(&snapshot.Snapshot{Seq: 10})
 	if _, l := read("?since=3"); l.Next != 3 || l.Oldest != 0 || l.Missed != 0 {
 		t.Errorf("an empty log: %+v", l)
 	}

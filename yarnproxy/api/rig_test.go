@@ -23,6 +23,7 @@ import (
 	"heddle/core/model"
 	"heddle/core/policy/builtin"
 	"heddle/core/state"
+	"heddle/core/state/snapshot"
 	"heddle/yarnproxy/api"
 )
 
@@ -42,7 +43,7 @@ type rig struct {
 	mu      sync.Mutex // of cluster and engine
 	cluster *state.Cluster
 	engine  *engine.Engine
-	snap    atomic.Pointer[state.Snapshot]
+	snap    atomic.Pointer[snapshot.Snapshot]
 	now     atomic.Int64
 	log     bytes.Buffer
 }
@@ -54,13 +55,12 @@ func newRig(tb testing.TB, change func(*api.Options)) *rig {
 	r.now.Store(int64(start))
 	cfg := state.DefaultConfig()
 	cfg.Uplinks.Default.Out, cfg.Uplinks.Default.In = 125e6, 125e6
-	cfg.Decisions = 8
 	r.cluster = state.New(cfg)
 	p, err := builtin.Registry().New(policy, nil)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	r.engine = engine.New(engine.Options{Name: policy, Seed: 1, MaxHold: model.Minute, MaxOffers: 100}, p, r.cluster)
+	r.engine = engine.New(engine.Options{Name: policy, Seed: 1, MaxHold: model.Minute, MaxOffers: 100, Decisions: 8}, p, r.cluster)
 	r.observe(facts()...)
 	r.publish(tb)
 	r.opts = api.Options{
@@ -97,7 +97,14 @@ func (r *rig) publish(tb testing.TB) {
 	if _, err := r.engine.Plan(model.Time(r.now.Load())); err != nil {
 		tb.Fatal(err)
 	}
-	r.snap.Store(r.cluster.Snapshot())
+	r.snap.Store(r.snapshot())
+}
+
+// snapshot returns the present state with what was decided in it.
+func (r *rig) snapshot() *snapshot.Snapshot {
+	s := r.cluster.Snapshot()
+	r.engine.Log().AddTo(s)
+	return s
 }
 
 // later moves the clock.
@@ -198,7 +205,7 @@ func (a advisor) Advise(_ context.Context, q api.Request) (api.Advice, error) {
 	defer a.r.mu.Unlock()
 	out := api.Advice{Policy: policy}
 	var err error
-	a.r.cluster.Suppose(q.App, q.Facts, func(j *state.Job) { out.Plans, err = a.r.engine.PlanJobs([]*state.Job{j}) })
+	a.r.cluster.Suppose(q.App, q.Facts, func(j *state.Job) { out.Plans, err = a.r.engine.WhatIf([]*state.Job{j}) })
 	return out, err
 }
 

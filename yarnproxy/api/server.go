@@ -14,7 +14,7 @@ import (
 	"github.com/gorilla/mux"
 
 	"heddle/core/model"
-	"heddle/core/state"
+	"heddle/core/state/snapshot"
 )
 
 // route is one path of the API.
@@ -134,7 +134,7 @@ func (s *server) limited(next http.Handler) http.Handler {
 		default:
 			s.fail(w, r, &problem{
 				kind: "too-busy", status: http.StatusServiceUnavailable, retryAfter: 1,
-				detail: "heddle already serves " + strconv.Itoa(s.opts.Concurrency) + " requests (web.concurrency)", hint: "ask again in a second",
+				detail: "heddle already serves " + strconv.Itoa(s.opts.Concurrency) + " requests (advanced.web.concurrency)", hint: "ask again in a second",
 			})
 		}
 	})
@@ -251,7 +251,7 @@ func matches(header, tag string) bool {
 }
 
 // snapshot returns the newest snapshot, nil before the first.
-func (s *server) snapshot() *state.Snapshot { return s.opts.Snapshot() }
+func (s *server) snapshot() *snapshot.Snapshot { return s.opts.Snapshot() }
 
 // picture returns the newest snapshot with what is derived from it, nil before
 // the first.

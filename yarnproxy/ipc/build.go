@@ -43,33 +43,6 @@ func AppendRequest(dst []byte, h RequestHeader, c *Call, body []byte) []byte {
 	return endFrame(dst, start)
 }
 
-// AppendResponse appends the frame of a response, length prefix included: of a
-// success with its message, of which nil is none, or of an error without one.
-func AppendResponse(dst []byte, h ResponseHeader, body []byte) []byte {
-	start := len(dst)
-	dst = append(dst, 0, 0, 0, 0)
-	dst = appendMessage(dst, func(dst []byte) []byte {
-		dst = appendVarint(dst, 1, uint64(uint32(h.CallID))) //nolint:gosec // a negative id goes as 2^32 more
-		dst = appendVarint(dst, 2, uint64(uint32(h.Status))) //nolint:gosec // statuses are not negative
-		dst = appendVarint(dst, 3, rpcVersion)
-		if h.Exception != nil {
-			dst = appendBytes(dst, 4, h.Exception)
-		}
-		if h.Message != nil {
-			dst = appendBytes(dst, 5, h.Message)
-		}
-		dst = appendBytes(dst, 7, h.ClientID)
-		return appendVarint(dst, 8, 0) // retryCount
-	})
-	if h.Status == StatusSuccess && body != nil {
-		dst = protowire.AppendBytes(dst, body)
-	}
-	return endFrame(dst, start)
-}
-
-// rpcVersion is RpcConstants.CURRENT_VERSION.
-const rpcVersion = 9
-
 // AppendSASL appends RpcSaslProto: the body of a request with SASLHeader, or of
 // a response whose call id is CallSASL. An empty field is left out, those of
 // Auths that protobuf requires aside.

@@ -1,4 +1,4 @@
-package ipc
+package ipc_test
 
 import (
 	"context"
@@ -11,31 +11,34 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"heddle/yarnproxy/ipc"
+	"heddle/yarnproxy/ipc/ipctest"
 )
 
 // server answers the calls of one connection.
 type server struct {
 	t       *testing.T
 	conn    net.Conn
-	frames  *Reader
-	context Context
+	frames  *ipc.Reader
+	context ipc.Context
 }
 
 // dial returns a client and the server at the other end, which has read the
 // preamble and the context when serve begins.
-func dial(t *testing.T, o Options, serve func(*server)) *Client {
+func dial(t *testing.T, o ipc.Options, serve func(*server)) *ipc.Client {
 	t.Helper()
 	near, far := net.Pipe()
 	o.DialContext = func(context.Context, string, string) (net.Conn, error) { return near, nil }
 	var done sync.WaitGroup
 	done.Go(func() {
 		defer far.Close()
-		s := &server{t: t, conn: far, frames: NewReader(far, MaxFrame)}
+		s := &server{t: t, conn: far, frames: ipc.NewReader(far, ipc.MaxFrame)}
 		if s.hello() {
 			serve(s)
 		}
 	})
-	c, err := Dial(t.Context(), "nn:8020", o)
+	c, err := ipc.Dial(t.Context(), "nn:8020", o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,20 +54,20 @@ func (s *server) hello() bool {
 	if err != nil {
 		return false
 	}
-	if p, err := ParsePreamble(b); err != nil || p.Version != 9 || p.Auth != AuthNone {
+	if p, err := ipc.ParsePreamble(b); err != nil || p.Version != 9 || p.Auth != ipc.AuthNone {
 		s.t.Errorf("preamble %x: %v", b, err)
 	}
 	frame, err := s.frames.Next()
 	if err != nil {
 		return false
 	}
-	h, rest, err := ParseRequest(frame[4:])
-	if err != nil || h.CallID != CallContext || len(h.ClientID) != 16 {
+	h, rest, err := ipc.ParseRequest(frame[4:])
+	if err != nil || h.CallID != ipc.CallContext || len(h.ClientID) != 16 {
 		s.t.Errorf("context %x: %+v, %v", frame, h, err)
 	}
-	body, err := ParseParam(rest)
+	body, err := ipc.ParseParam(rest)
 	if err == nil {
-		s.context, err = ParseContext(append([]byte(nil), body...))
+		s.context, err = ipctest.ParseContext(append([]byte(nil), body...))
 	}
 	if err != nil {
 		s.t.Error(err)
@@ -74,7 +77,7 @@ func (s *server) hello() bool {
 
 // request is one call.
 type request struct {
-	RequestHeader
+	ipc.RequestHeader
 	method, body string
 }
 
@@ -84,19 +87,19 @@ func (s *server) call() (request, bool) {
 	if err != nil {
 		return request{}, false
 	}
-	h, rest, err := ParseRequest(append([]byte(nil), frame[4:]...))
+	h, rest, err := ipc.ParseRequest(append([]byte(nil), frame[4:]...))
 	if err != nil {
 		s.t.Error(err)
 	}
-	c, b, err := ParseCall(rest)
+	c, b, err := ipc.ParseCall(rest)
 	if err != nil || string(c.Protocol) != "P" || c.Version != 1 {
 		s.t.Errorf("%+v, %v", c, err)
 	}
 	return request{h, string(c.Method), string(b)}, true
 }
 
-func (s *server) answer(h ResponseHeader, body []byte) {
-	_, _ = s.conn.Write(AppendResponse(nil, h, body))
+func (s *server) answer(h ipc.ResponseHeader, body []byte) {
+	_, _ = s.conn.Write(ipctest.AppendResponse(nil, h, body))
 }
 
 // echo answers every call with its own body.
@@ -106,14 +109,14 @@ func echo(s *server) {
 		if !ok {
 			return
 		}
-		s.answer(ResponseHeader{CallID: r.CallID, ClientID: r.ClientID}, []byte(r.method+" "+r.body))
+		s.answer(ipc.ResponseHeader{CallID: r.CallID, ClientID: r.ClientID}, []byte(r.method+" "+r.body))
 	}
 }
 
 func TestClientCalls(t *testing.T) {
 	t.Parallel()
 	users := make(chan string, 1)
-	c := dial(t, Options{User: "heddle", Protocol: "P", MaxCalls: 3}, func(s *server) {
+	c := dial(t, ipc.Options{User: "heddle", Protocol: "P", MaxCalls: 3}, func(s *server) {
 		users <- string(s.context.User) + " " + string(s.context.Protocol)
 		echo(s)
 	})
@@ -135,7 +138,7 @@ func TestClientCalls(t *testing.T) {
 		t.Error(c.Err())
 	}
 	_ = c.Close()
-	if _, err := c.Call(t.Context(), "m", nil); !errors.Is(err, ErrClosed) {
+	if _, err := c.Call(t.Context(), "m", nil); !errors.Is(err, ipc.ErrClosed) {
 		t.Errorf("after Close: %v", err)
 	}
 }
@@ -143,7 +146,7 @@ func TestClientCalls(t *testing.T) {
 // TestClientOutOfOrder: answers find their calls by id.
 func TestClientOutOfOrder(t *testing.T) {
 	t.Parallel()
-	c := dial(t, Options{Protocol: "P"}, func(s *server) {
+	c := dial(t, ipc.Options{Protocol: "P"}, func(s *server) {
 		var all []request
 		for range 5 {
 			r, _ := s.call()
@@ -151,8 +154,8 @@ func TestClientOutOfOrder(t *testing.T) {
 		}
 		for i := range all {
 			a := all[len(all)-1-i]
-			s.answer(ResponseHeader{CallID: 1000 + a.CallID, ClientID: a.ClientID}, []byte("nobody's"))
-			s.answer(ResponseHeader{CallID: a.CallID}, []byte(a.body)) // a client id is not required
+			s.answer(ipc.ResponseHeader{CallID: 1000 + a.CallID, ClientID: a.ClientID}, []byte("nobody's"))
+			s.answer(ipc.ResponseHeader{CallID: a.CallID}, []byte(a.body)) // a client id is not required
 		}
 		echo(s)
 	})
@@ -169,22 +172,22 @@ func TestClientOutOfOrder(t *testing.T) {
 
 func TestClientRemoteErrors(t *testing.T) {
 	t.Parallel()
-	c := dial(t, Options{Protocol: "P"}, func(s *server) {
+	c := dial(t, ipc.Options{Protocol: "P"}, func(s *server) {
 		for {
 			r, ok := s.call()
 			if !ok {
 				return
 			}
-			status := StatusError
+			status := ipc.StatusError
 			if r.method == "fatal" {
-				status = StatusFatal
+				status = ipc.StatusFatal
 			}
-			s.answer(ResponseHeader{CallID: r.CallID, ClientID: r.ClientID, Status: status, Exception: []byte("org.apache.hadoop.ipc." + r.method), Message: []byte("why\n\tat x")}, nil)
+			s.answer(ipc.ResponseHeader{CallID: r.CallID, ClientID: r.ClientID, Status: status, Exception: []byte("org.apache.hadoop.ipc." + r.method), Message: []byte("why\n\tat x")}, nil)
 		}
 	})
 	for _, method := range []string{"StandbyException", "RetriableException", "OtherException", "fatal"} {
 		_, err := c.Call(t.Context(), method, nil)
-		remote, ok := errors.AsType[*RemoteError](err)
+		remote, ok := errors.AsType[*ipc.RemoteError](err)
 		if !ok || remote.Standby() != (method == "StandbyException") || remote.Retriable() != (method == "RetriableException") || remote.Fatal != (method == "fatal") {
 			t.Errorf("%s: %v", method, err)
 		}
@@ -209,11 +212,11 @@ func TestClientBroken(t *testing.T) {
 		"a negative length": {0xFF, 0xFF, 0xFF, 0xFF},
 		"too long":          binary.BigEndian.AppendUint32(nil, 2049),
 		"no header":         {0, 0, 0, 1, 9},
-		"another client":    AppendResponse(nil, ResponseHeader{CallID: 0, ClientID: []byte("another")}, nil),
+		"another client":    ipctest.AppendResponse(nil, ipc.ResponseHeader{CallID: 0, ClientID: []byte("another")}, nil),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := dial(t, Options{Protocol: "P", MaxResponse: 2048}, func(s *server) {
+			c := dial(t, ipc.Options{Protocol: "P", MaxResponse: 2048}, func(s *server) {
 				_, _ = s.call()
 				_, _ = s.call()
 				_, _ = s.conn.Write(sent)
@@ -238,21 +241,16 @@ func TestClientBroken(t *testing.T) {
 func TestClientTimeout(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c := dial(t, Options{Protocol: "P", Timeout: 5 * time.Second}, func(s *server) {
+		c := dial(t, ipc.Options{Protocol: "P", Timeout: 5 * time.Second}, func(s *server) {
 			r, _ := s.call()
 			time.Sleep(7 * time.Second)
-			s.answer(ResponseHeader{CallID: r.CallID, ClientID: r.ClientID}, []byte("late"))
+			s.answer(ipc.ResponseHeader{CallID: r.CallID, ClientID: r.ClientID}, []byte("late"))
 			echo(s)
 		})
 		began := time.Now()
 		if _, err := c.Call(t.Context(), "m", nil); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != 5*time.Second {
 			t.Fatalf("%v after %v", err, time.Since(began))
 		}
-		c.mu.Lock()
-		if n := len(c.waiting); n != 0 {
-			t.Errorf("%d calls still wait", n)
-		}
-		c.mu.Unlock()
 		if got, err := c.Call(t.Context(), "m", []byte("2")); err != nil || string(got) != "m 2" {
 			t.Errorf("the next call: %q, %v", got, err)
 		}
@@ -272,7 +270,7 @@ func TestClientWriteTimeout(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		end := make(chan struct{})
-		c := dial(t, Options{Protocol: "P", Timeout: 5 * time.Second}, func(*server) { <-end })
+		c := dial(t, ipc.Options{Protocol: "P", Timeout: 5 * time.Second}, func(*server) { <-end })
 		var calls sync.WaitGroup
 		for range 3 {
 			calls.Go(func() {
@@ -296,7 +294,7 @@ func TestClientBound(t *testing.T) {
 		gate := make(chan struct{})
 		var mu sync.Mutex
 		seen := 0
-		c := dial(t, Options{Protocol: "P", MaxCalls: 2}, func(s *server) {
+		c := dial(t, ipc.Options{Protocol: "P", MaxCalls: 2}, func(s *server) {
 			for {
 				r, ok := s.call()
 				if !ok {
@@ -307,7 +305,7 @@ func TestClientBound(t *testing.T) {
 				mu.Unlock()
 				go func() {
 					<-gate
-					s.answer(ResponseHeader{CallID: r.CallID}, []byte{})
+					s.answer(ipc.ResponseHeader{CallID: r.CallID}, []byte{})
 				}()
 			}
 		})
@@ -333,13 +331,13 @@ func TestClientBound(t *testing.T) {
 func TestDialFails(t *testing.T) {
 	t.Parallel()
 	refused := errors.New("refused")
-	_, err := Dial(t.Context(), "nn:8020", Options{DialContext: func(context.Context, string, string) (net.Conn, error) { return nil, refused }})
+	_, err := ipc.Dial(t.Context(), "nn:8020", ipc.Options{DialContext: func(context.Context, string, string) (net.Conn, error) { return nil, refused }})
 	if !errors.Is(err, refused) || !strings.Contains(err.Error(), "nn:8020") {
 		t.Errorf("got %v", err)
 	}
 	near, far := net.Pipe()
 	_ = far.Close()
-	_, err = Dial(t.Context(), "nn:8020", Options{DialContext: func(context.Context, string, string) (net.Conn, error) { return near, nil }})
+	_, err = ipc.Dial(t.Context(), "nn:8020", ipc.Options{DialContext: func(context.Context, string, string) (net.Conn, error) { return near, nil }})
 	if err == nil {
 		t.Error("connected to nobody")
 	}

@@ -1,10 +1,13 @@
-package ipc
+package ipc_test
 
 import (
 	"bytes"
 	"errors"
 	"io"
 	"testing"
+
+	"heddle/yarnproxy/ipc"
+	"heddle/yarnproxy/ipc/ipctest"
 
 	"google.golang.org/protobuf/encoding/protowire"
 )
@@ -15,12 +18,12 @@ func FuzzReader(f *testing.F) {
 	f.Add([]byte{0, 1, 0, 0, 1, 2, 3}, 3)
 	f.Add([]byte("hrpc\x09\x00\xdf\x00\x00\x00\x00"), 2)
 	f.Fuzz(func(t *testing.T, stream []byte, cut int) {
-		r := NewReader(&cutter{stream, max(cut, 1)}, 1<<20)
+		r := ipc.NewReader(&cutter{stream, max(cut, 1)}, 1<<20)
 		var seen []byte
 		for {
 			frame, err := r.Next()
 			if err != nil {
-				_, refused := errors.AsType[*FrameError](err)
+				_, refused := errors.AsType[*ipc.FrameError](err)
 				if !refused && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 					t.Fatal(err)
 				}
@@ -51,36 +54,36 @@ func (c *cutter) Read(p []byte) (int, error) {
 }
 
 func FuzzRequest(f *testing.F) {
-	h := CallHeader(10, []byte("0123456789abcdef"))
+	h := ipc.CallHeader(10, []byte("0123456789abcdef"))
 	h.CallerContext = []byte(attempt)
-	call := Call{Method: []byte("allocate"), Protocol: []byte("org.apache.hadoop.yarn.api.ApplicationMasterProtocolPB"), Version: 1}
-	f.Add(AppendRequest(nil, h, &call, []byte{0x20, 1})[4:], []byte("new"))
-	f.Add(AppendRequest(nil, SASLHeader(), nil, AppendSASL(nil, SASL{}))[4:], []byte{})
-	f.Add(AppendRequest(nil, ContextHeader(nil), nil, AppendContext(nil, Context{User: []byte("u")}))[4:], []byte{})
-	f.Add(AppendRequest(nil, CallHeader(CallPing, nil), nil, nil)[4:], []byte{})
+	call := ipc.Call{Method: []byte("allocate"), Protocol: []byte("org.apache.hadoop.yarn.api.ApplicationMasterProtocolPB"), Version: 1}
+	f.Add(ipc.AppendRequest(nil, h, &call, []byte{0x20, 1})[4:], []byte("new"))
+	f.Add(ipc.AppendRequest(nil, ipc.SASLHeader(), nil, ipc.AppendSASL(nil, ipc.SASL{}))[4:], []byte{})
+	f.Add(ipc.AppendRequest(nil, ipc.ContextHeader(nil), nil, ipc.AppendContext(nil, ipc.Context{User: []byte("u")}))[4:], []byte{})
+	f.Add(ipc.AppendRequest(nil, ipc.CallHeader(ipc.CallPing, nil), nil, nil)[4:], []byte{})
 	f.Add([]byte{0x88, 0, 8, 2, 0x10, 0, 0x18, 2, 0x22, 0, 0x83, 0, 0x0a, 1, 0x61, 0x80, 0}, []byte{1})
 	f.Fuzz(func(t *testing.T, payload, newBody []byte) {
-		h, rest, err := ParseRequest(payload)
+		h, rest, err := ipc.ParseRequest(payload)
 		if err != nil {
 			return
 		}
-		if param, err := ParseParam(rest); err == nil {
-			_, _ = ParseContext(param)
+		if param, err := ipc.ParseParam(rest); err == nil {
+			_, _ = ipctest.ParseContext(param)
 		}
-		c, body, err := ParseCall(rest)
+		c, body, err := ipc.ParseCall(rest)
 		if err != nil {
 			return
 		}
 		frame := append([]byte{0, 0, 0, 0}, payload...)
-		_, gotRest, err := ParseRequest(ReplaceBody(nil, frame, body, newBody)[4:])
+		_, gotRest, err := ipc.ParseRequest(ipc.ReplaceBody(nil, frame, body, newBody)[4:])
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, gotBody, err := ParseCall(gotRest)
+		got, gotBody, err := ipc.ParseCall(gotRest)
 		if err != nil || !bytes.Equal(gotBody, newBody) || !bytes.Equal(got.Method, c.Method) {
 			t.Fatalf("replaced: %+v %x, %v", got, gotBody, err)
 		}
-		again, _, err := ParseRequest(AppendRequest(nil, h, &c, body)[4:])
+		again, _, err := ipc.ParseRequest(ipc.AppendRequest(nil, h, &c, body)[4:])
 		if err != nil || again.CallID != h.CallID || again.RetryCount != h.RetryCount || !bytes.Equal(again.CallerContext, h.CallerContext) {
 			t.Fatalf("written again: %+v of %+v, %v", again, h, err)
 		}
@@ -88,18 +91,18 @@ func FuzzRequest(f *testing.F) {
 }
 
 func FuzzResponse(f *testing.F) {
-	f.Add(AppendResponse(nil, ResponseHeader{CallID: CallSASL}, AppendSASL(nil, SASL{State: SASLSuccess, Token: []byte("rspauth=00")}))[4:])
-	f.Add(AppendResponse(nil, ResponseHeader{CallID: 3, Status: StatusError, Exception: []byte("a.B"), Message: []byte("m")}, nil)[4:])
+	f.Add(ipctest.AppendResponse(nil, ipc.ResponseHeader{CallID: ipc.CallSASL}, ipc.AppendSASL(nil, ipc.SASL{State: ipc.SASLSuccess, Token: []byte("rspauth=00")}))[4:])
+	f.Add(ipctest.AppendResponse(nil, ipc.ResponseHeader{CallID: 3, Status: ipc.StatusError, Exception: []byte("a.B"), Message: []byte("m")}, nil)[4:])
 	f.Add([]byte{4, 8, 2, 0x10, 0})
 	f.Fuzz(func(t *testing.T, payload []byte) {
-		h, body, err := ParseResponse(payload)
+		h, body, err := ipc.ParseResponse(payload)
 		if err != nil {
 			return
 		}
-		if h.Status != StatusSuccess && body != nil {
+		if h.Status != ipc.StatusSuccess && body != nil {
 			t.Fatalf("an error with a body: %+v %x", h, body)
 		}
-		again, gotBody, err := ParseResponse(AppendResponse(nil, h, body)[4:])
+		again, gotBody, err := ipc.ParseResponse(ipctest.AppendResponse(nil, h, body)[4:])
 		if err != nil || again.CallID != h.CallID || again.Status != h.Status || !bytes.Equal(again.Message, h.Message) || !bytes.Equal(body, gotBody) {
 			t.Fatalf("%+v became %+v, %v", h, again, err)
 		}
@@ -107,15 +110,15 @@ func FuzzResponse(f *testing.F) {
 }
 
 func FuzzSASL(f *testing.F) {
-	f.Add(AppendSASL(nil, SASL{State: SASLNegotiate, Auths: []SASLAuth{{Method: []byte("TOKEN"), Mechanism: []byte("DIGEST-MD5"), ServerID: []byte("default"), Challenge: []byte(`realm="default"`)}}}))
+	f.Add(ipc.AppendSASL(nil, ipc.SASL{State: ipc.SASLNegotiate, Auths: []ipc.SASLAuth{{Method: []byte("TOKEN"), Mechanism: []byte("DIGEST-MD5"), ServerID: []byte("default"), Challenge: []byte(`realm="default"`)}}}))
 	f.Add([]byte{0x10, 1, 0x22, 0})
 	f.Add([]byte{0x10, 5, 0x1a, 2, 1, 2})
 	f.Fuzz(func(t *testing.T, body []byte) {
-		s, err := ParseSASL(body)
+		s, err := ipc.ParseSASL(body)
 		if err != nil {
 			return
 		}
-		again, err := ParseSASL(AppendSASL(nil, s))
+		again, err := ipc.ParseSASL(ipc.AppendSASL(nil, s))
 		if err != nil || again.State != s.State || !bytes.Equal(again.Token, s.Token) || len(again.Auths) != len(s.Auths) {
 			t.Fatalf("%+v became %+v, %v", s, again, err)
 		}
@@ -131,13 +134,13 @@ func FuzzDigest(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, token []byte) {
-		if d, err := ParseDigest(token); err == nil {
-			again, err := ParseDigest(AppendDigest(nil, &d))
+		if d, err := ipc.ParseDigest(token); err == nil {
+			again, err := ipc.ParseDigest(ipctest.AppendDigest(nil, &d))
 			if err != nil || again != d {
 				t.Fatalf("%+v became %+v, %v", d, again, err)
 			}
 		}
-		if c, err := ParseChallenge(token); err == nil && (c.Nonce == "" || len(c.QOP) == 0 && bytes.IndexByte(token, 'q') < 0) {
+		if c, err := ipc.ParseChallenge(token); err == nil && (c.Nonce == "" || len(c.QOP) == 0 && bytes.IndexByte(token, 'q') < 0) {
 			t.Fatalf("%+v", c)
 		}
 	})
@@ -150,7 +153,7 @@ func FuzzFields(f *testing.F) {
 	f.Add([]byte{0x00, 0x01})
 	f.Add([]byte{0x80, 0x80, 0x80, 0x80, 0x10, 0x01}) // field 2^29
 	f.Fuzz(func(t *testing.T, message []byte) {
-		rest, got := message, NewFields("message", message)
+		rest, got := message, ipc.NewFields("message", message)
 		for got.Next() {
 			num, typ, n := protowire.ConsumeField(rest)
 			if n < 0 || int(num) != got.Num {

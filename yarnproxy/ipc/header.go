@@ -163,31 +163,3 @@ func ParseResponse(payload []byte) (h ResponseHeader, body []byte, err error) {
 // Context is IpcConnectionContextProto: who calls which protocol on a
 // connection. It names no user when a token does.
 type Context struct{ User, RealUser, Protocol []byte }
-
-// ParseContext reads the message of a request whose call id is CallContext.
-// What it returns points into body.
-func ParseContext(body []byte) (Context, error) {
-	var c Context
-	f := NewFields("connection context", body)
-	for f.Next() {
-		switch f.Num {
-		case 2:
-			u := NewFields("user of the connection context", f.Bytes())
-			for u.Next() {
-				switch u.Num {
-				case 1:
-					c.User = u.Bytes()
-				case 2:
-					c.RealUser = u.Bytes()
-				}
-			}
-			f.Nested(u.err)
-		case 3:
-			c.Protocol = f.Bytes()
-		}
-	}
-	if f.err != nil {
-		return Context{}, f.err
-	}
-	return c, nil
-}

@@ -7,6 +7,9 @@
 // IpcConnectionContext.proto, ProtobufRpcEngine2.proto, Security.proto.
 package ipc
 
+// rpcVersion is RpcConstants.CURRENT_VERSION.
+const rpcVersion = 9
+
 // Limits of Hadoop's own server and client.
 const (
 	// MaxFrame is ipc.maximum.data.length and ipc.maximum.response.length by default.

@@ -1,4 +1,4 @@
-package ipc
+package ipc_test
 
 import (
 	"bytes"
@@ -13,6 +13,8 @@ import (
 	"testing/iotest"
 	"testing/synctest"
 	"time"
+
+	"heddle/yarnproxy/ipc"
 
 	"go.uber.org/goleak"
 	"pgregory.net/rapid"
@@ -34,7 +36,7 @@ func TestReaderCuts(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		sizes := rapid.SliceOfN(rapid.OneOf(rapid.IntRange(0, 300), rapid.IntRange(4000, 4200), rapid.IntRange(30_000, 140_000)), 0, 12).Draw(t, "sizes")
-		stream := AppendPreamble(nil, Preamble{Version: 9})
+		stream := ipc.AppendPreamble(nil, ipc.Preamble{Version: 9})
 		for i, n := range sizes {
 			stream = append(stream, frameOf(n, byte(i))...)
 		}
@@ -48,9 +50,9 @@ func TestReaderCuts(t *testing.T) {
 		case "with EOF":
 			in = iotest.DataErrReader(in)
 		}
-		r := NewReader(in, MaxFrame)
+		r := ipc.NewReader(in, ipc.MaxFrame)
 		p, err := r.ReadPreamble()
-		if err != nil || len(p) != PreambleLen || string(p[:4]) != "hrpc" {
+		if err != nil || len(p) != ipc.PreambleLen || string(p[:4]) != "hrpc" {
 			t.Fatalf("preamble %q, %v", p, err)
 		}
 		for i, n := range sizes {
@@ -76,7 +78,7 @@ func TestReaderEnd(t *testing.T) {
 			if at > len(frame) {
 				break
 			}
-			r := NewReader(bytes.NewReader(frame[:at]), MaxFrame)
+			r := ipc.NewReader(bytes.NewReader(frame[:at]), ipc.MaxFrame)
 			want := io.ErrUnexpectedEOF
 			if at == 0 {
 				want = io.EOF
@@ -94,10 +96,10 @@ func TestReaderEnd(t *testing.T) {
 			}
 		}
 	}
-	if _, err := NewReader(bytes.NewReader([]byte("hrp")), 9).ReadPreamble(); !errors.Is(err, io.ErrUnexpectedEOF) {
+	if _, err := ipc.NewReader(bytes.NewReader([]byte("hrp")), 9).ReadPreamble(); !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("half a preamble: %v", err)
 	}
-	if _, err := NewReader(bytes.NewReader(nil), 9).ReadPreamble(); err != io.EOF { //nolint:errorlint // as above
+	if _, err := ipc.NewReader(bytes.NewReader(nil), 9).ReadPreamble(); err != io.EOF { //nolint:errorlint // as above
 		t.Errorf("no preamble: %v", err)
 	}
 }
@@ -116,13 +118,13 @@ func TestReaderRefuses(t *testing.T) {
 		{[]byte{0x7F, 0xFF, 0xFF, 0xFF}, 1<<31 - 1},
 	} {
 		stream := append(append(frameOf(3, 1), c.prefix...), "the rest"...)
-		r := NewReader(bytes.NewReader(stream), 1024)
+		r := ipc.NewReader(bytes.NewReader(stream), 1024)
 		if frame, err := r.Next(); err != nil || len(frame) != 7 {
 			t.Fatal(frame, err)
 		}
 		for range 2 {
 			_, err := r.Next()
-			bad, ok := errors.AsType[*FrameError](err)
+			bad, ok := errors.AsType[*ipc.FrameError](err)
 			if !ok || bad.Length != c.length || bad.Limit != 1024 {
 				t.Fatalf("%x: %v", c.prefix, err)
 			}
@@ -132,7 +134,7 @@ func TestReaderRefuses(t *testing.T) {
 			t.Errorf("%x: %q goes on, %v", c.prefix, got, err)
 		}
 	}
-	if frame, err := NewReader(bytes.NewReader(frameOf(1024, 1)), 1024).Next(); err != nil || len(frame) != 1028 {
+	if frame, err := ipc.NewReader(bytes.NewReader(frameOf(1024, 1)), 1024).Next(); err != nil || len(frame) != 1028 {
 		t.Errorf("a frame of the limit: %d, %v", len(frame), err)
 	}
 }
@@ -144,7 +146,7 @@ func TestReaderRaw(t *testing.T) {
 		stream := append(append(frameOf(9, 1), frameOf(size, 2)...), "plain"...)
 		for _, frames := range []int{0, 1, 2} {
 			for _, way := range []string{"read", "copy"} {
-				r := NewReader(bytes.NewReader(stream), MaxFrame)
+				r := ipc.NewReader(bytes.NewReader(stream), ipc.MaxFrame)
 				taken := 0
 				for range frames {
 					frame, err := r.Next()
@@ -166,7 +168,7 @@ func TestReaderRaw(t *testing.T) {
 			}
 		}
 	}
-	broken := NewReader(bytes.NewReader(frameOf(9, 1)), MaxFrame)
+	broken := ipc.NewReader(bytes.NewReader(frameOf(9, 1)), ipc.MaxFrame)
 	_, _ = broken.ReadPreamble()
 	if n, err := broken.Raw().(io.WriterTo).WriteTo(failing{}); err == nil || n != 0 {
 		t.Errorf("a writer that fails: %d, %v", n, err)
@@ -194,7 +196,7 @@ func TestReaderGoesOnAfterDeadline(t *testing.T) {
 					<-more
 					_, _ = client.Write(frame[size/2:])
 				}()
-				r := NewReader(server, MaxFrame)
+				r := ipc.NewReader(server, ipc.MaxFrame)
 				_ = server.SetReadDeadline(time.Now().Add(time.Second))
 				if _, err := r.Next(); !errors.Is(err, os.ErrDeadlineExceeded) {
 					t.Fatalf("got %v", err)
@@ -235,15 +237,15 @@ func (stuck) Read([]byte) (int, error) { return 0, nil }
 
 func TestReaderStuck(t *testing.T) {
 	t.Parallel()
-	if _, err := NewReader(stuck{}, 10).Next(); !errors.Is(err, io.ErrNoProgress) {
+	if _, err := ipc.NewReader(stuck{}, 10).Next(); !errors.Is(err, io.ErrNoProgress) {
 		t.Errorf("got %v", err)
 	}
 }
 
 // TestReaderAllocations: frames cost no allocation, and a length alone no memory.
-func TestReaderAllocations(t *testing.T) { //nolint:paralleltest // counts allocations of the process
+func TestReaderAllocations(t *testing.T) { // counts allocations of the process
 	for _, size := range []int{163, 3000, 60_000} {
-		r := NewReader(&endless{b: frameOf(size, 1)}, MaxFrame)
+		r := ipc.NewReader(&endless{b: frameOf(size, 1)}, ipc.MaxFrame)
 		for range 3 {
 			if _, err := r.Next(); err != nil {
 				t.Fatal(err)
@@ -257,12 +259,12 @@ func TestReaderAllocations(t *testing.T) { //nolint:paralleltest // counts alloc
 			t.Errorf("%v allocations a frame of %d bytes", n, size)
 		}
 	}
-	announced := append(binary.BigEndian.AppendUint32(nil, MaxFrame), make([]byte, 2*firstBig)...)
+	announced := append(binary.BigEndian.AppendUint32(nil, ipc.MaxFrame), make([]byte, 64<<10)...)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	_, _ = NewReader(bytes.NewReader(announced), MaxFrame).Next()
+	_, _ = ipc.NewReader(bytes.NewReader(announced), ipc.MaxFrame).Next()
 	runtime.ReadMemStats(&after)
 	if got := after.TotalAlloc - before.TotalAlloc; got > 1<<20 {
-		t.Errorf("a length of %d bytes cost %d", MaxFrame, got)
+		t.Errorf("a length of %d bytes cost %d", ipc.MaxFrame, got)
 	}
 }

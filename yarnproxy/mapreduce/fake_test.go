@@ -16,6 +16,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"heddle/core/model"
+	"heddle/yarnproxy/poll"
 	"heddle/yarnproxy/rest"
 )
 
@@ -248,6 +249,7 @@ type stage struct {
 	p     *Poller
 	run   *running
 	hist  *history
+	next  [2]time.Time // when each of the two polls again
 	jobs  map[model.AppID]model.JobFact
 	tasks map[model.AppID]map[taskKey]model.Task
 	facts []model.Observation
@@ -279,17 +281,17 @@ func newStage(tb testing.TB, site *fakeSite, change func(*Config)) *stage {
 	return s
 }
 
-// round runs one round of each loop, then lets the interval pass.
+// round polls with each loop that is due, then lets the interval pass.
 func (s *stage) round() {
 	s.tb.Helper()
 	out := make(chan model.Observation)
 	go func() {
 		defer close(out)
-		s.run.round(context.Background(), out)
-		for len(s.p.ended) > 0 {
-			s.hist.add(<-s.p.ended)
+		for i, runner := range []*poll.Runner{s.run.runner, s.hist.runner} {
+			if !s.now.Before(s.next[i]) {
+				s.next[i] = s.now.Add(runner.Once(context.Background(), out))
+			}
 		}
-		s.hist.round(context.Background(), out)
 	}()
 	for o := range out {
 		s.take(o)

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"time"
 
 	"heddle/core/model"
+	"heddle/yarnproxy/poll"
 	"heddle/yarnproxy/rest"
 )
 
@@ -16,12 +16,10 @@ import (
 // goroutine.
 type history struct {
 	*Poller
-	queue    []*finishing // oldest first
-	probed   time.Time    // when the server last had to answer
-	asked    bool         // the server was asked once
-	back     backoff      // of the server itself
-	jitter   *rand.Rand
-	reporter reporter
+	runner *poll.Runner
+	queue  []*finishing // oldest first
+	probed time.Time    // when the server last had to answer
+	asked  bool         // the server was asked once
 }
 
 // finishing is a job that ended and is being read from the JobHistory server.
@@ -32,30 +30,20 @@ type finishing struct {
 }
 
 func newHistory(p *Poller) *history {
-	return &history{Poller: p, jitter: p.jitter(2), reporter: reporter{log: p.cfg.Logger}}
-}
-
-func (h *history) run(ctx context.Context, out chan<- model.Observation) error {
-	timer := time.NewTimer(0)
-	defer timer.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case j := <-h.ended:
-			h.add(j)
-			continue
-		case <-timer.C:
-		}
-		h.round(ctx, out)
-		timer.Reset(h.cfg.Interval)
-	}
+	h := &history{Poller: p}
+	h.runner = poll.New(poll.Config{
+		Source: model.SourceHistory, Service: "JobHistory server",
+		Interval: p.cfg.Interval, MinPause: p.cfg.Interval, MaxBackoff: maxBackoff,
+		Cost: p.cfg.History.Usage, Now: p.cfg.Now, Log: p.cfg.Logger,
+	}, h.poll)
+	return h
 }
 
 // add takes a job that ended. One that ended before, and ran again in the eyes
 // of the ResourceManager, is replaced.
 func (h *history) add(j *job) {
-	j.back, j.err = backoff{}, nil
+	j.backoff.Reset()
+	j.err = nil
 	f := &finishing{job: j, until: h.cfg.Now().Add(h.cfg.HistoryWait)}
 	if i := slices.IndexFunc(h.queue, func(o *finishing) bool { return o.app == j.app }); i >= 0 {
 		h.queue[i] = f
@@ -69,36 +57,27 @@ func (h *history) add(j *job) {
 	h.queue = append(h.queue, f)
 }
 
-// round reads every job that is due: first what there is of each, then the
+// poll reads every job that is due: first what there is of each, then the
 // details of the oldest that has any left. The server keeps only a few parsed
 // jobs (mapreduce.jobhistory.loadedjobs.cache.size), so details are read job
 // after job.
-func (h *history) round(ctx context.Context, out chan<- model.Observation) {
-	s := newSession(&h.cfg, model.SourceHistory, h.cfg.History, out)
-	s.base = h.cfg.HistoryBase
-	if !h.back.due(s.start) {
-		return
+func (h *history) poll(ctx context.Context, current *poll.Round) poll.Outcome {
+	for len(h.ended) > 0 { // this loop alone receives
+		h.add(<-h.ended)
 	}
+	s := h.newSession(model.SourceHistory, h.cfg.History, h.cfg.HistoryBase, current)
 	tried := h.essentials(ctx, s)
 	tried = h.details(ctx, s) || tried
 	if !tried {
-		if h.asked && s.start.Sub(h.probed) < h.cfg.HistoryProbe {
-			return
+		if h.asked && s.Start.Sub(h.probed) < h.cfg.HistoryProbe {
+			return poll.Outcome{Idle: true}
 		}
 		h.probe(ctx, s)
 	}
-	if ctx.Err() != nil {
-		return // a poll that was broken off says nothing about the source
+	if ctx.Err() == nil {
+		h.asked, h.probed = true, s.Start
 	}
-	h.asked, h.probed = true, s.start
-	if s.aborted {
-		h.back.fail(s.start, h.cfg.Interval, h.jitter)
-	} else {
-		h.back = backoff{}
-	}
-	fact := s.fact()
-	h.reporter.report(s.source, fact)
-	s.emit(ctx, fact)
+	return s.outcome()
 }
 
 // probe asks for a sign of life.
@@ -120,7 +99,7 @@ func (h *history) probe(ctx context.Context, s *session) {
 func (h *history) essentials(ctx context.Context, s *session) bool {
 	tried := false
 	for _, f := range slices.Clone(h.queue) {
-		if f.read || !f.back.due(s.start) {
+		if f.read || !f.backoff.Due(s.Start) {
 			continue
 		}
 		if s.over(h.cfg.RoundTimeout) {
@@ -150,7 +129,8 @@ func (h *history) essential(ctx context.Context, s *session, f *finishing) error
 func (h *history) settle(s *session, f *finishing, err error) {
 	if err == nil {
 		s.answer()
-		f.read, f.until, f.back, f.err = true, time.Time{}, backoff{}, nil
+		f.backoff.Reset()
+		f.read, f.until, f.err = true, time.Time{}, nil
 		return
 	}
 	if errors.Is(err, rest.ErrBudget) {
@@ -165,9 +145,9 @@ func (h *history) settle(s *session, f *finishing, err error) {
 	if serviceDown(err) {
 		s.abort()
 	}
-	f.back.fail(s.start, h.cfg.Interval, h.jitter)
+	f.backoff.Fail(s.Start, h.cfg.Interval, maxBackoff)
 	f.err = err
-	if s.start.After(f.until) {
+	if s.Start.After(f.until) {
 		h.drop(f)
 		h.cfg.Logger.Warn("job did not appear in the JobHistory server, giving up", "app_id", f.app, "after", h.cfg.HistoryWait, "error", err)
 	}
@@ -190,13 +170,13 @@ func (h *history) details(ctx context.Context, s *session) bool {
 		s.sendTasks(ctx, f.job)
 		switch {
 		case left == 0:
-		case s.start.After(f.until):
+		case s.Start.After(f.until):
 			h.cfg.Logger.Warn("details of an ended job are left unread", "app_id", f.app, "after", h.cfg.HistoryWait, "left", left)
 		default:
 			continue
 		}
 		f.fact.Done = true
-		s.emit(ctx, f.fact)
+		s.Send(ctx, f.fact)
 		h.drop(f)
 	}
 	return tried
@@ -205,7 +185,7 @@ func (h *history) details(ctx context.Context, s *session) bool {
 // detailsOf reads details of one job and returns how many are left.
 func (h *history) detailsOf(ctx context.Context, s *session, f *finishing) int {
 	if f.until.IsZero() {
-		f.until = s.start.Add(h.cfg.HistoryWait)
+		f.until = s.Start.Add(h.cfg.HistoryWait)
 	}
 	plan := f.wanted(h.cfg.RefreshEvery, h.cfg.MaxDetails, true)
 	for _, d := range plan {

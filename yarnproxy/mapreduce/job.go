@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"heddle/core/model"
+	"heddle/yarnproxy/poll"
 )
 
 // detailTries is how often a detail of a task is asked for before it is left
@@ -25,7 +26,7 @@ type job struct {
 	confTries int
 	notFound  int // answers 404 in a row
 	missing   int // rounds in a row in which the ResourceManager did not list it
-	back      backoff
+	backoff   poll.Backoff
 	err       error // of the last failure, nil when the job answered since
 	served    int   // the poller's round that served it last
 	plan      []detail

@@ -17,7 +17,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"strings"
 	"time"
 
@@ -115,51 +114,12 @@ func New(cfg Config) (*Poller, error) {
 // while nobody takes them, no request is sent.
 func (p *Poller) Run(ctx context.Context, out chan<- model.Observation) error {
 	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return newRunning(p).run(ctx, out) })
+	g.Go(func() error { return newRunning(p).runner.Run(ctx, out) })
 	if p.cfg.HistoryBase != "" {
-		g.Go(func() error { return newHistory(p).run(ctx, out) })
+		g.Go(func() error { return newHistory(p).runner.Run(ctx, out) })
 	}
 	return g.Wait()
 }
 
-// maxBackoff bounds the wait after repeated failures.
+// maxBackoff is the longest pause after failures in a row, of a service and of a single job.
 const maxBackoff = 30 * time.Second
-
-// backoff doubles the wait after each failure in a row.
-type backoff struct {
-	failures int
-	next     time.Time // not to be tried before
-}
-
-func (b *backoff) fail(now time.Time, base time.Duration, jitter *rand.Rand) {
-	wait := min(base<<min(b.failures, 10), maxBackoff)
-	b.failures++
-	// Between half and the whole, so that what failed together does not return together.
-	b.next = now.Add(wait/2 + time.Duration(jitter.Int64N(int64(wait/2)+1)))
-}
-
-func (b *backoff) due(now time.Time) bool { return !now.Before(b.next) }
-
-// jitter returns a source for back-offs; the two loops have one each.
-func (p *Poller) jitter(stream uint64) *rand.Rand {
-	return rand.New(rand.NewPCG(uint64(p.cfg.Now().UnixNano()), stream))
-}
-
-// reporter logs a source that starts to fail and one that works again, once each.
-type reporter struct {
-	log    hclog.Logger
-	failed bool
-}
-
-func (r *reporter) report(source model.Source, fact model.PollFact) {
-	failed := fact.Result != model.PollOK && fact.Result != model.PollBudget
-	switch {
-	case failed && !r.failed:
-		r.log.Warn("source fails, trying on", "source", source, "result", fact.Result, "error", fact.Error)
-	case !failed && r.failed:
-		r.log.Info("source works again", "source", source)
-	default:
-		r.log.Debug("poll", "source", source, "result", fact.Result, "requests", fact.Requests, "bytes", fact.Bytes, "error", fact.Error)
-	}
-	r.failed = failed
-}

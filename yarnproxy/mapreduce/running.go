@@ -5,14 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strings"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"heddle/core/model"
+	"heddle/yarnproxy/poll"
 	"heddle/yarnproxy/rest"
 )
 
@@ -32,74 +31,45 @@ const (
 // goroutine.
 type running struct {
 	*Poller
-	jobs     map[model.AppID]*job
-	over     map[model.AppID]bool // known to have ended, still listed as running
-	rounds   int
-	back     backoff // of the proxy itself
-	warned   bool    // of an ApplicationMaster without REST
-	turned   map[model.AppID]bool
-	jitter   *rand.Rand
-	reporter reporter
+	runner *poll.Runner
+	jobs   map[model.AppID]*job
+	over   map[model.AppID]bool // known to have ended, still listed as running
+	rounds int
+	warned bool // of an ApplicationMaster without REST
+	turned map[model.AppID]bool
 }
 
 func newRunning(p *Poller) *running {
-	return &running{
-		Poller: p, jobs: map[model.AppID]*job{}, over: map[model.AppID]bool{}, turned: map[model.AppID]bool{},
-		jitter: p.jitter(1), reporter: reporter{log: p.cfg.Logger},
-	}
+	r := &running{Poller: p, jobs: map[model.AppID]*job{}, over: map[model.AppID]bool{}, turned: map[model.AppID]bool{}}
+	r.runner = poll.New(poll.Config{
+		Source: model.SourceMapReduce, Service: "MapReduce REST",
+		Interval: p.cfg.Interval, MaxBackoff: maxBackoff,
+		Cost: p.cfg.Proxy.Usage, Now: p.cfg.Now, Log: p.cfg.Logger,
+	}, r.poll)
+	return r
 }
 
-func (r *running) run(ctx context.Context, out chan<- model.Observation) error {
-	timer := time.NewTimer(0)
-	defer timer.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-timer.C:
-		}
-		start := r.cfg.Now()
-		r.round(ctx, out)
-		wait := max(r.cfg.Interval-r.cfg.Now().Sub(start), 0)
-		if r.back.failures > 0 {
-			wait = max(wait, r.back.next.Sub(start))
-		}
-		timer.Reset(min(wait, max(r.cfg.Interval, maxBackoff))) // also when the clock jumps
-	}
-}
-
-// round asks every job that is due once, and then for details as long as the
+// poll asks every job that is due once, and then for details as long as the
 // interval and the budget last.
-func (r *running) round(ctx context.Context, out chan<- model.Observation) {
-	s := newSession(&r.cfg, model.SourceMapReduce, r.cfg.Proxy, out)
-	s.base = strings.TrimRight(r.cfg.ProxyBase(), "/")
+func (r *running) poll(ctx context.Context, current *poll.Round) poll.Outcome {
+	s := r.newSession(model.SourceMapReduce, r.cfg.Proxy, strings.TrimRight(r.cfg.ProxyBase(), "/"), current)
 	r.rounds++
 	r.follow()
 	if s.base == "" {
 		s.fail(fmt.Errorf("no ResourceManager to ask: %w", rest.ErrStandby))
 		s.abort()
-	} else {
-		jobs := r.due(s)
-		r.essentials(ctx, s, jobs)
-		r.details(ctx, s, jobs)
-		for _, j := range jobs {
-			s.sendTasks(ctx, j)
-			if r.over[j.app] {
-				r.end(j) // the last touch of it here: from now on it is the other loop's
-			}
+		return s.outcome()
+	}
+	jobs := r.due(s)
+	r.essentials(ctx, s, jobs)
+	r.details(ctx, s, jobs)
+	for _, j := range jobs {
+		s.sendTasks(ctx, j)
+		if r.over[j.app] {
+			r.end(j) // the last touch of it here: from now on it is the other loop's
 		}
 	}
-	if ctx.Err() != nil {
-		return // a poll that was broken off says nothing about the source
-	}
-	if s.aborted {
-		r.back.fail(s.start, r.cfg.Interval, r.jitter)
-	} else {
-		r.back = backoff{}
-	}
-	fact := s.fact()
-	r.reporter.report(s.source, fact)
-	s.emit(ctx, fact)
+	return s.outcome()
 }
 
 // follow compares the jobs followed with those that run now.
@@ -179,7 +149,7 @@ func (r *running) end(j *job) {
 // those that answer, but not for ever: its next failure may take all the time
 // a round has.
 func (j *job) rank() int {
-	if j.back.failures > 0 {
+	if j.backoff.Failing() {
 		return j.served + failureRounds
 	}
 	return j.served
@@ -191,7 +161,7 @@ func (r *running) due(s *session) []*job {
 	for _, j := range r.jobs { // order-free: sorted below
 		switch {
 		case j.missing > 0:
-		case j.back.due(s.start):
+		case j.backoff.Due(s.Start):
 			jobs = append(jobs, j)
 		case j.err != nil:
 			s.fail(j.err)
@@ -255,7 +225,8 @@ func (r *running) essential(ctx context.Context, s *session, j *job) error {
 func (r *running) settle(s *session, j *job, err error) {
 	switch {
 	case err == nil:
-		j.back, j.err, j.served = backoff{}, nil, r.rounds
+		j.backoff.Reset()
+		j.err, j.served = nil, r.rounds
 		s.answer()
 	case errors.Is(err, rest.ErrBudget):
 		// Not served: it is among the first of the next round.
@@ -264,7 +235,7 @@ func (r *running) settle(s *session, j *job, err error) {
 		r.over[j.app] = true // handed on at the end of the round
 	case noMaster(err):
 		s.answer()
-		j.back.fail(s.start, r.cfg.Interval, r.jitter)
+		j.backoff.Fail(s.Start, r.cfg.Interval, maxBackoff)
 		j.err, j.served = nil, r.rounds
 	case notFound(err) && j.notFound+1 >= notFoundLimit:
 		r.unsupported(s, j, err)
@@ -273,7 +244,7 @@ func (r *running) settle(s *session, j *job, err error) {
 			j.notFound++
 		}
 		s.fail(err)
-		j.back.fail(s.start, r.cfg.Interval, r.jitter)
+		j.backoff.Fail(s.Start, r.cfg.Interval, maxBackoff)
 		j.err, j.served = err, r.rounds
 	}
 }
@@ -282,7 +253,7 @@ func (r *running) settle(s *session, j *job, err error) {
 // interface. What it did is read from the JobHistory server at its end.
 func (r *running) unsupported(s *session, j *job, err error) {
 	j.err = fmt.Errorf("application master without REST interface: %w", err)
-	j.back = backoff{next: s.start.Add(r.cfg.UnsupportedRetry)}
+	j.backoff.PauseUntil(s.Start.Add(r.cfg.UnsupportedRetry))
 	j.notFound, j.served = 0, r.rounds
 	s.fail(j.err)
 	log := r.cfg.Logger.Debug
@@ -298,10 +269,10 @@ func (r *running) unsupported(s *session, j *job, err error) {
 func (r *running) details(ctx context.Context, s *session, jobs []*job) {
 	// Also where the essentials took all the time there was, some is left here:
 	// without racks, counters cannot be placed.
-	limit := max(r.cfg.Interval, r.cfg.Now().Sub(s.start)+r.cfg.Interval/2)
+	limit := max(r.cfg.Interval, s.Elapsed()+r.cfg.Interval/2)
 	for _, j := range jobs {
 		j.plan = nil
-		if j.served == r.rounds && j.back.failures == 0 && !r.over[j.app] {
+		if j.served == r.rounds && !j.backoff.Failing() && !r.over[j.app] {
 			j.plan = j.wanted(r.cfg.RefreshEvery, r.cfg.MaxDetails, false)
 		}
 	}

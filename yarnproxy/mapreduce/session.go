@@ -11,19 +11,18 @@ import (
 	"time"
 
 	"heddle/core/model"
+	"heddle/yarnproxy/poll"
 	"heddle/yarnproxy/rest"
 )
 
 // session is one round of one source: what it reads, where it sends what it
 // read, and how it went. Jobs are read concurrently.
 type session struct {
+	*poll.Round
 	cfg    *Config
 	source model.Source
 	client *rest.Client
 	base   string // of the URLs of jobs
-	out    chan<- model.Observation
-	start  time.Time
-	before rest.Usage
 
 	mu       sync.Mutex
 	stopped  bool  // the budget admits nothing more
@@ -34,43 +33,29 @@ type session struct {
 	note     error // of an answer that could be used in part
 }
 
-func newSession(cfg *Config, source model.Source, client *rest.Client, out chan<- model.Observation) *session {
-	return &session{cfg: cfg, source: source, client: client, out: out, start: cfg.Now(), before: client.Usage()}
+func (p *Poller) newSession(source model.Source, client *rest.Client, base string, current *poll.Round) *session {
+	return &session{Round: current, cfg: &p.cfg, source: source, client: client, base: base}
 }
 
-// emit sends a fact, unless ctx ends before it is taken.
-func (s *session) emit(ctx context.Context, fact model.Fact) {
-	select {
-	case s.out <- model.Observation{Source: s.source, At: model.Time(s.cfg.Now().UnixMilli()), Fact: fact}:
-	case <-ctx.Done():
-	}
-}
-
-// fact sums the round up. A source that answered for some jobs is a source
+// outcome sums the round up. A source that answered for some jobs is a source
 // that answers; the others are in the error's text.
-func (s *session) fact() model.PollFact {
+func (s *session) outcome() poll.Outcome {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	used := s.client.Usage()
-	fact := model.PollFact{
-		Result:     model.PollOK,
-		DurationMS: s.cfg.Now().Sub(s.start).Milliseconds(),
-		Requests:   used.Requests - s.before.Requests,
-		Bytes:      used.Bytes - s.before.Bytes,
-	}
+	outcome := poll.Outcome{Result: model.PollOK, BackOff: s.aborted}
 	if s.stopped || s.late {
-		fact.Result = model.PollBudget
+		outcome.Result = model.PollBudget
 	}
 	switch {
 	case s.err != nil:
-		fact.Error = s.err.Error()
+		outcome.Error = s.err.Error()
 		if s.answered == 0 || s.aborted {
-			fact.Result = rest.FromError(s.err)
+			outcome.Result = rest.FromError(s.err)
 		}
 	case s.note != nil:
-		fact.Error = s.note.Error()
+		outcome.Error = s.note.Error()
 	}
-	return fact
+	return outcome
 }
 
 func (s *session) answer() {
@@ -110,7 +95,7 @@ func (s *session) abort() {
 // over reports whether nothing more is to be asked this round: the budget is
 // spent, the service is down, or the round has taken the time it may take.
 func (s *session) over(limit time.Duration) bool {
-	elapsed := s.cfg.Now().Sub(s.start)
+	elapsed := s.Elapsed()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.stopped || s.aborted {
@@ -138,7 +123,7 @@ func (s *session) url(j *job, path ...string) string {
 // get fetches and decodes one answer. A decoder's error becomes an
 // InvalidError; what it could decode is returned beside it.
 func get[T any](ctx context.Context, s *session, url string, decode func([]byte) (T, error)) (T, error) {
-	limited, cancel := context.WithTimeout(ctx, min(s.cfg.RoundTimeout-s.cfg.Now().Sub(s.start), s.cfg.RoundTimeout))
+	limited, cancel := context.WithTimeout(ctx, s.cfg.RoundTimeout-s.Elapsed())
 	defer cancel()
 	body, err := s.client.Get(limited, url, "application/json")
 	if err != nil {
@@ -159,7 +144,7 @@ func (s *session) readJob(ctx context.Context, j *job) error {
 		return err
 	}
 	j.fact = fact
-	s.emit(ctx, fact)
+	s.Send(ctx, fact)
 	return nil
 }
 
@@ -184,7 +169,7 @@ func (s *session) readTasks(ctx context.Context, j *job) error {
 // sendTasks sends the tasks that changed, if any did.
 func (s *session) sendTasks(ctx context.Context, j *job) {
 	if tasks := j.changes(); len(tasks) > 0 {
-		s.emit(ctx, model.TasksFact{App: j.app, Tasks: tasks})
+		s.Send(ctx, model.TasksFact{App: j.app, Tasks: tasks})
 	}
 }
 
@@ -198,7 +183,7 @@ func (s *session) readCounters(ctx context.Context, j *job) error {
 	}
 	fact.CompletedMapsNow = j.fact.MapsCompleted
 	j.counted = j.polled
-	s.emit(ctx, fact)
+	s.Send(ctx, fact)
 	return nil
 }
 
@@ -211,7 +196,7 @@ func (s *session) readConf(ctx context.Context, j *job) error {
 	fact, err := get(ctx, s, s.url(j, "conf"), func(body []byte) (model.JobConfFact, error) { return decodeConf(body, j.app) })
 	if fact.App != "" {
 		j.confRead = true
-		s.emit(ctx, fact)
+		s.Send(ctx, fact)
 	}
 	var status *rest.StatusError
 	var invalid *rest.InvalidError

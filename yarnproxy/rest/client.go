@@ -41,7 +41,6 @@ type Options struct {
 	Budget   *Budget           // shared by every request of the client; nil is unlimited
 	Allowed  func(string) bool // whether a redirect to this host:port may be followed; nil follows none
 	Base     http.RoundTripper // default: a transport of the client's own
-	Now      func() time.Time  // for the back-off of a Group; default time.Now
 }
 
 // Authenticator adds credentials to a request (SPNEGO).
@@ -61,9 +60,6 @@ type Client struct {
 func New(opts Options) *Client {
 	opts.Timeout = cmp.Or(max(opts.Timeout, 0), defaultTimeout)
 	opts.MaxBytes = cmp.Or(max(opts.MaxBytes, 0), defaultMaxBytes)
-	if opts.Now == nil {
-		opts.Now = systemClock()
-	}
 	if opts.Base == nil {
 		opts.Base = &http.Transport{
 			Proxy:                  http.ProxyFromEnvironment,

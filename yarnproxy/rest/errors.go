@@ -19,10 +19,6 @@ var ErrStandby = errors.New("not the active one")
 // request before the context ends.
 var ErrBudget = errors.New("request or byte budget spent")
 
-// ErrBackoff is returned by a Group that waits before it asks again. It is
-// always joined with the error of the last attempt.
-var ErrBackoff = errors.New("waiting before the next attempt")
-
 // StatusError is an answer with a status other than 2xx.
 type StatusError struct {
 	URL       string

@@ -4,45 +4,25 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/fnv"
-	"math/rand/v2"
 	"net/url"
 	"slices"
 	"strings"
 	"sync"
-	"time"
 )
 
-// GroupOptions configure the back-off of a Group. The zero value of each field
-// means its default.
-type GroupOptions struct {
-	MinBackoff time.Duration  // before the first attempt after a failure; default 1 s; negative: none, the caller paces itself
-	MaxBackoff time.Duration  // the back-off doubles up to this; default 30 s
-	Rand       func() float64 // uniform in [0,1), for the jitter; default seeded by the clock
-}
-
 // Group finds the active one of several equal daemons: it remembers the base
-// URL that answered last, tries the others after ErrStandby or a connection
-// failure, and backs off with jitter when none answers. Safe for concurrent use.
+// URL that answered last, and tries the others after ErrStandby or a connection
+// failure. Its caller backs off when none answers. Safe for concurrent use.
 type Group struct {
 	client *Client
 	bases  []string
-	opts   GroupOptions
 
-	mu       sync.Mutex
-	active   int // index of the base that answered last, -1 before any did
-	failures int // rounds in a row in which none answered
-	retryAt  time.Time
-	last     error // of the round that set retryAt
+	mu     sync.Mutex
+	active int // index of the base that answered last, -1 before any did
 }
 
 // NewGroup builds a group over base URLs such as "http://rm1:8088".
 func NewGroup(client *Client, bases []string) (*Group, error) {
-	return NewGroupWith(client, bases, GroupOptions{})
-}
-
-// NewGroupWith builds a group with a back-off of the caller's.
-func NewGroupWith(client *Client, bases []string, opts GroupOptions) (*Group, error) {
 	if len(bases) == 0 {
 		return nil, errors.New("no base URL: name at least one daemon as http://host:port")
 	}
@@ -54,19 +34,7 @@ func NewGroupWith(client *Client, bases []string, opts GroupOptions) (*Group, er
 		}
 		clean[i] = strings.TrimRight(base, "/")
 	}
-	if opts.MinBackoff == 0 {
-		opts.MinBackoff = time.Second
-	}
-	if opts.MaxBackoff <= 0 {
-		opts.MaxBackoff = 30 * time.Second
-	}
-	opts.MaxBackoff = max(opts.MaxBackoff, opts.MinBackoff)
-	if opts.Rand == nil {
-		h := fnv.New64a()
-		_, _ = h.Write([]byte(strings.Join(clean, ",")))
-		opts.Rand = rand.New(rand.NewPCG(uint64(client.opts.Now().UnixNano()), h.Sum64())).Float64
-	}
-	return &Group{client: client, bases: clean, opts: opts, active: -1}, nil
+	return &Group{client: client, bases: clean, active: -1}, nil
 }
 
 // AllowBases returns an Options.Allowed that admits the hosts of base URLs.
@@ -93,13 +61,10 @@ func (g *Group) GetJSON(ctx context.Context, path string, v any) error {
 
 // Get fetches path from the active daemon and hands the answer to use, with
 // the base URL it came from. An error of use that is ErrStandby makes the next
-// daemon be asked; any other is returned. While the group backs off, Get sends
-// nothing and returns ErrBackoff together with the error that made it.
+// daemon be asked; any other is returned. When none answers, the errors of all
+// are returned together.
 func (g *Group) Get(ctx context.Context, path, accept string, use func(base string, body []byte) error) error {
-	first, err := g.start()
-	if err != nil {
-		return err
-	}
+	first := g.first()
 	var failed []error
 	for i := range g.bases {
 		at := (first + i) % len(g.bases)
@@ -116,7 +81,7 @@ func (g *Group) Get(ctx context.Context, path, accept string, use func(base stri
 		}
 		failed = append(failed, err)
 	}
-	return g.noneAnswered(joined(failed))
+	return joined(failed)
 }
 
 // Active returns the base URL that answered last, or "" before any did.
@@ -132,13 +97,11 @@ func (g *Group) Active() string {
 // Bases returns the base URLs of the group, in the order they are tried.
 func (g *Group) Bases() []string { return slices.Clone(g.bases) }
 
-func (g *Group) start() (int, error) {
+// first returns the index of the base to ask first.
+func (g *Group) first() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if wait := g.retryAt.Sub(g.client.opts.Now()); g.failures > 0 && wait > 0 {
-		return 0, fmt.Errorf("%w in %v: %w", ErrBackoff, wait.Round(time.Millisecond), g.last)
-	}
-	return max(g.active, 0), nil
+	return max(g.active, 0)
 }
 
 func (g *Group) answered(at int, err error) {
@@ -147,30 +110,7 @@ func (g *Group) answered(at int, err error) {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.active, g.failures, g.last = at, 0, nil
-}
-
-func (g *Group) noneAnswered(err error) error {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.failures++
-	g.last = err
-	g.retryAt = g.client.opts.Now().Add(g.backoff())
-	return err
-}
-
-// backoff returns how long to wait after so many failures: between half and
-// all of the doubled minimum.
-func (g *Group) backoff() time.Duration {
-	if g.opts.MinBackoff < 0 {
-		return 0
-	}
-	d := g.opts.MinBackoff
-	for i := 1; i < g.failures && d < g.opts.MaxBackoff; i++ {
-		d *= 2
-	}
-	d = min(d, g.opts.MaxBackoff)
-	return d/2 + time.Duration(g.opts.Rand()*float64(d/2))
+	g.active = at
 }
 
 // joined are the errors of several daemons, on one line.

@@ -26,7 +26,7 @@ func (r *round) details(ctx context.Context) (bool, error) {
 	within := ctx
 	for i, id := range order {
 		if i > 0 {
-			left := r.cfg.PollInterval*9/10 - r.elapsed() // a tenth is the pause
+			left := r.cfg.PollInterval*9/10 - r.Elapsed() // a tenth is the pause
 			if left <= 0 {
 				return false, nil
 			}
@@ -107,13 +107,15 @@ func (r *round) asks(ctx context.Context, id model.AppID) error {
 	if app.State.Final() {
 		return nil // the list will say so
 	}
-	return r.send(ctx, fact)
+	r.Send(ctx, fact)
+	return nil
 }
 
 // containers reads the live containers of an application's current attempt.
 func (r *round) containers(ctx context.Context, id model.AppID, l *liveApp) error {
 	if l.app.Containers == 0 {
-		return r.send(ctx, model.ContainersFact{App: id})
+		r.Send(ctx, model.ContainersFact{App: id})
+		return nil
 	}
 	path := clusterPath + "/apps/" + string(id) + "/appattempts"
 	if l.attempt.Number == 0 || l.readAgo >= attemptEvery {
@@ -122,7 +124,8 @@ func (r *round) containers(ctx context.Context, id model.AppID, l *liveApp) erro
 		}
 	}
 	if l.attempt.Number == 0 {
-		return r.send(ctx, model.ContainersFact{App: id})
+		r.Send(ctx, model.ContainersFact{App: id})
+		return nil
 	}
 	path += fmt.Sprintf("/%s_%06d/containers", strings.Replace(string(id), "application", "appattempt", 1), l.attempt.Number)
 	body, err := r.fetch(ctx, path)
@@ -140,7 +143,8 @@ func (r *round) containers(ctx context.Context, id model.AppID, l *liveApp) erro
 	if l.readAgo++; len(list) == 0 {
 		l.attempt = Attempt{}
 	}
-	return r.send(ctx, fact)
+	r.Send(ctx, fact)
+	return nil
 }
 
 // attempt reads which attempt of an application is the current one.

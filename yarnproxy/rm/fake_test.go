@@ -264,7 +264,7 @@ func start(t *testing.T, f *fakeRM, budget *rest.Budget, bases ...string) *runni
 	p := &running{log: &lockedBuffer{}, ended: make(chan error, 1)}
 	p.config = rm.Config{
 		Client: rest.New(rest.Options{Base: f, Budget: budget, Allowed: rest.AllowBases(bases), Timeout: 5 * time.Second}),
-		Bases:  bases, Now: time.Now, Rand: func() float64 { return 0.5 },
+		Bases:  bases, Now: time.Now,
 		Logger: hclog.New(&hclog.LoggerOptions{Name: "heddle", Output: p.log, Level: hclog.Debug, DisableTime: true}),
 	}
 	poller, err := rm.New(p.config)

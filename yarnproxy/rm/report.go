@@ -9,33 +9,10 @@ import (
 	"heddle/yarnproxy/rest"
 )
 
-// reporter logs what changed, once, and counts failed rounds for the back-off.
+// reporter logs changes, once each.
 type reporter struct {
 	log      hclog.Logger
-	failures int              // rounds in a row that failed
-	failing  model.PollResult // of the last of them
-	since    time.Time        // of the first of them
-	optional map[string]model.PollResult
-}
-
-// poll notes how a round ended.
-func (r *reporter) poll(result model.PollResult, err error, now time.Time) {
-	if result == model.PollOK || result == model.PollBudget {
-		if r.failures > 0 {
-			r.log.Info("resource manager answers again", "after", max(now.Sub(r.since), 0).Round(time.Millisecond).String(), "failed_polls", r.failures)
-		}
-		r.failures, r.failing = 0, ""
-		return
-	}
-	switch {
-	case r.failures == 0:
-		r.since = now
-		r.log.Warn("resource manager poll failed; trying again with growing pauses", "result", string(result), "error", err, "do", advice(result))
-	case r.failing != result: // one outage, said once: a restart passes through several results
-		r.log.Debug("resource manager still fails, in another way", "result", string(result), "error", err, "do", advice(result))
-	}
-	r.failures++
-	r.failing = result
+	optional map[string]model.PollResult // of the last attempt at each optional part
 }
 
 // without notes that something optional could be read (err nil) or not.

@@ -8,15 +8,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/fnv"
-	"math/rand/v2"
-	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
 
 	"heddle/core/model"
+	"heddle/yarnproxy/poll"
 	"heddle/yarnproxy/rest"
 )
 
@@ -39,7 +37,6 @@ type Config struct {
 
 	Logger hclog.Logger     // default: none
 	Now    func() time.Time // stamps the observations and times the rounds; required
-	Rand   func() float64   // uniform in [0,1), for the jitter of the back-off; default seeded by the clock
 }
 
 // Poller reads one cluster. Make it with New; Run it once.
@@ -47,6 +44,7 @@ type Poller struct {
 	cfg    Config
 	group  *rest.Group // finds the active one; nothing else is asked through it
 	active atomic.Pointer[string]
+	runner *poll.Runner
 	report reporter
 
 	// The rest belongs to Run's goroutine.
@@ -77,29 +75,29 @@ func New(cfg Config) (*Poller, error) {
 	case cfg.Now == nil:
 		return nil, errors.New("resource manager poller: no clock")
 	}
-	group, err := rest.NewGroupWith(cfg.Client, cfg.Bases, rest.GroupOptions{MinBackoff: -1})
+	group, err := rest.NewGroup(cfg.Client, cfg.Bases)
 	if err != nil {
 		return nil, fmt.Errorf("resource manager addresses: %w", err)
 	}
 	cfg.PollInterval = orDefault(cfg.PollInterval, time.Second)
-	cfg.MaxBackoff = max(orDefault(cfg.MaxBackoff, 30*time.Second), cfg.PollInterval)
 	cfg.SchedulerEvery = orDefault(cfg.SchedulerEvery, 30)
 	cfg.LocalitiesEvery = orDefault(cfg.LocalitiesEvery, 5)
 	cfg.FinishedEvery = orDefault(cfg.FinishedEvery, 5)
 	if cfg.Logger == nil {
 		cfg.Logger = hclog.NewNullLogger()
 	}
-	if cfg.Rand == nil {
-		h := fnv.New64a()
-		_, _ = h.Write([]byte(strings.Join(cfg.Bases, ",")))
-		cfg.Rand = rand.New(rand.NewPCG(uint64(cfg.Now().UnixNano()), h.Sum64())).Float64
-	}
-	return &Poller{
+	p := &Poller{
 		cfg: cfg, group: group,
 		report: reporter{log: cfg.Logger.Named("rm"), optional: map[string]model.PollResult{}},
 		live:   map[model.AppID]liveApp{},
 		ended:  ended{missing: map[model.AppID]int{}, sent: map[model.AppID]model.Time{}},
-	}, nil
+	}
+	p.runner = poll.New(poll.Config{
+		Source: model.SourceRM, Service: "ResourceManager",
+		Interval: cfg.PollInterval, MinPause: cfg.PollInterval / 10, MaxBackoff: cfg.MaxBackoff,
+		Cost: cfg.Client.Usage, Advice: advice, Now: cfg.Now, Log: p.report.log,
+	}, p.poll)
+	return p, nil
 }
 
 func orDefault[T int | time.Duration](v, otherwise T) T {
@@ -122,38 +120,18 @@ func (p *Poller) ActiveBase() string {
 // Run polls until the context ends and returns its error. Each round sends its
 // facts and then one PollFact; sending waits for the receiver.
 func (p *Poller) Run(ctx context.Context, out chan<- model.Observation) error {
-	timer := time.NewTimer(0)
-	defer timer.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-timer.C:
-		}
-		r := &round{Poller: p, out: out, start: p.cfg.Now(), before: p.cfg.Client.Usage()}
-		result, err := r.run(ctx)
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if err := r.finish(ctx, result, err); err != nil {
-			return err
-		}
-		p.rounds++
-		timer.Reset(p.pause(r.elapsed()))
-	}
+	return p.runner.Run(ctx, out)
 }
 
-// pause returns how long to wait for the next round after one that took a
-// time: what is left of the interval, at least a tenth of it; after failures
-// between half and all of a back-off that doubles.
-func (p *Poller) pause(took time.Duration) time.Duration {
-	if p.report.failures > 0 {
-		d := p.cfg.PollInterval
-		for i := 1; i < p.report.failures && d < p.cfg.MaxBackoff; i++ {
-			d *= 2
-		}
-		d = min(d, p.cfg.MaxBackoff)
-		return d/2 + time.Duration(p.cfg.Rand()*float64(d/2))
+// poll runs one round. Its requests all go to the ResourceManager that was
+// active at its beginning, so that no round mixes two.
+func (p *Poller) poll(ctx context.Context, current *poll.Round) poll.Outcome {
+	r := &round{Poller: p, Round: current}
+	result, err := r.run(ctx)
+	p.rounds++
+	outcome := poll.Outcome{Result: result, BackOff: result != model.PollOK && result != model.PollBudget}
+	if err != nil {
+		outcome.Error = err.Error()
 	}
-	return max(p.cfg.PollInterval-took, p.cfg.PollInterval/10)
+	return outcome
 }

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"time"
 
 	"heddle/core/model"
+	"heddle/yarnproxy/poll"
 	"heddle/yarnproxy/rest"
 )
 
@@ -19,14 +19,11 @@ const (
 	acceptJSON     = "application/json"
 )
 
-// round is one poll. Its requests all go to the ResourceManager that was found
-// active at its beginning, so that no round mixes two.
+// round is one poll.
 type round struct {
 	*Poller
-	out    chan<- model.Observation
-	base   string
-	start  time.Time
-	before rest.Usage
+	*poll.Round
+	base string // of the ResourceManager that is active
 }
 
 // run asks for everything once, the most important first.
@@ -83,34 +80,6 @@ func (r *round) invalid(path string, err error) error {
 	return &rest.InvalidError{URL: r.base + path, Err: err}
 }
 
-// send hands a fact on, waiting for the receiver.
-func (r *round) send(ctx context.Context, fact model.Fact) error {
-	o := model.Observation{Source: model.SourceRM, At: model.Time(r.cfg.Now().UnixMilli()), Fact: fact}
-	select {
-	case r.out <- o:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-func (r *round) elapsed() time.Duration { return max(r.cfg.Now().Sub(r.start), 0) }
-
-// finish sends the round's PollFact and logs what changed.
-func (r *round) finish(ctx context.Context, result model.PollResult, err error) error {
-	after := r.cfg.Client.Usage()
-	fact := model.PollFact{
-		Result: result, DurationMS: r.elapsed().Milliseconds(),
-		Requests: after.Requests - r.before.Requests,
-		Bytes:    after.Bytes - r.before.Bytes,
-	}
-	if err != nil {
-		fact.Error = err.Error()
-	}
-	r.report.poll(result, err, r.cfg.Now())
-	return r.send(ctx, fact)
-}
-
 // discover finds the active ResourceManager. Each answers the cluster's info
 // for itself, whatever its state (hadoop.md 1.12).
 func (r *round) discover(ctx context.Context) error {
@@ -147,7 +116,8 @@ func (r *round) discover(ctx context.Context) error {
 	r.cluster = fact
 	base := r.base
 	r.active.Store(&base)
-	return r.send(ctx, fact)
+	r.Send(ctx, fact)
+	return nil
 }
 
 func (r *round) nodes(ctx context.Context) error {
@@ -160,7 +130,8 @@ func (r *round) nodes(ctx context.Context) error {
 	if err != nil {
 		return r.invalid(path, err)
 	}
-	return r.send(ctx, fact)
+	r.Send(ctx, fact)
+	return nil
 }
 
 // scheduler reads the scheduler's type and queues, now and then.
@@ -182,7 +153,8 @@ func (r *round) scheduler(ctx context.Context) error {
 	if err := r.spare("queues", nil); err != nil {
 		return err
 	}
-	return r.send(ctx, fact)
+	r.Send(ctx, fact)
+	return nil
 }
 
 // readLocalities reads the counters of allocations by locality, now and then.
@@ -200,7 +172,8 @@ func (r *round) readLocalities(ctx context.Context) error {
 	if err := r.spare("locality counters", r.invalid(localitiesPath, err)); err != nil || fact.Localities == nil {
 		return err
 	}
-	return r.send(ctx, fact)
+	r.Send(ctx, fact)
+	return nil
 }
 
 // spare lets a round go on without something: the error is said once, unless
@@ -277,5 +250,6 @@ func (r *round) apps(ctx context.Context) error {
 			fact.Apps = append(fact.Apps, r.ended.take(old.Apps)...)
 		}
 	}
-	return errors.Join(r.send(ctx, fact), failed)
+	r.Send(ctx, fact)
+	return failed
 }

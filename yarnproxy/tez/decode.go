@@ -131,7 +131,7 @@ func decodePlan(body []byte, dag string) (*plan, error) {
 		return nil, fmt.Errorf("plan of %s: it is that of %q", dag, e.ID)
 	}
 	if e.Info.Plan == nil {
-		return nil, nil //nolint:nilnil // no plan is the value of a DAG that has told none yet
+		return nil, nil // no plan is the value of a DAG that has told none yet
 	}
 	p, err := e.Info.Plan.plan()
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"reflect"
@@ -12,6 +13,7 @@ import (
 	"strconv"
 
 	"heddle/core/model"
+	"heddle/yarnproxy/poll"
 	"heddle/yarnproxy/rest"
 )
 
@@ -31,17 +33,14 @@ type outcome struct {
 	err      error // the first
 }
 
-// round asks once for every application, as far as the budget goes, those first
+// poll asks once for every application, as far as the budget goes, those first
 // that were left out longest.
-func (p *Poller) round(ctx context.Context, out chan<- model.Observation) {
-	start, before := p.cfg.Now(), p.cfg.Client.Usage()
+func (p *Poller) poll(ctx context.Context, current *poll.Round) poll.Outcome {
 	p.rounds++
 	p.follow()
-	apps := make([]*app, 0, len(p.apps))
-	for _, a := range p.apps { // order-free: sorted below
-		apps = append(apps, a)
-	}
-	slices.SortFunc(apps, func(a, b *app) int { return cmp.Or(cmp.Compare(a.asked, b.asked), cmp.Compare(a.id, b.id)) })
+	apps := slices.SortedFunc(maps.Values(p.apps), func(a, b *app) int {
+		return cmp.Or(cmp.Compare(a.asked, b.asked), cmp.Compare(a.id, b.id))
+	})
 	limited := rest.AdmitWithin(ctx, p.cfg.Interval)
 	o := &outcome{}
 	if len(apps) == 0 {
@@ -54,29 +53,12 @@ func (p *Poller) round(ctx context.Context, out chan<- model.Observation) {
 		fact, err := p.read(limited, a)
 		p.settle(o, a, err)
 		if err == nil && fact != nil && (a.sent == nil && len(fact.Stages) > 0 || a.sent != nil && !reflect.DeepEqual(fact, a.sent)) {
-			p.emit(ctx, out, *fact)
+			current.Send(ctx, *fact)
 			a.sent = fact
 		}
 	}
-	if ctx.Err() != nil {
-		return // a poll that was broken off says nothing about the source
-	}
-	used := p.cfg.Client.Usage()
-	fact := model.PollFact{
-		DurationMS: p.cfg.Now().Sub(start).Milliseconds(),
-		Requests:   used.Requests - before.Requests,
-		Bytes:      used.Bytes - before.Bytes,
-	}
-	fact.Result, fact.Error = o.result()
-	p.log(fact)
-	p.emit(ctx, out, fact)
-}
-
-func (p *Poller) emit(ctx context.Context, out chan<- model.Observation, fact model.Fact) {
-	select {
-	case out <- model.Observation{Source: model.SourceTez, At: model.Time(p.cfg.Now().UnixMilli()), Fact: fact}:
-	case <-ctx.Done():
-	}
+	result, text := o.result()
+	return poll.Outcome{Result: result, Error: text, BackOff: o.down}
 }
 
 // settle decides what an answer for an application, or a sign of life without
@@ -116,20 +98,6 @@ func (o *outcome) result() (result model.PollResult, text string) {
 		return model.PollBudget, text
 	}
 	return model.PollOK, text
-}
-
-// log says once when the source starts to fail and once when it works again.
-func (p *Poller) log(fact model.PollFact) {
-	failed := fact.Result != model.PollOK && fact.Result != model.PollBudget
-	switch {
-	case failed && !p.failed:
-		p.cfg.Logger.Warn("timeline server cannot be read, trying on; Tez applications have no newer graph", "result", fact.Result, "error", fact.Error)
-	case !failed && p.failed:
-		p.cfg.Logger.Info("timeline server is read again")
-	default:
-		p.cfg.Logger.Debug("poll", "source", model.SourceTez, "result", fact.Result, "requests", fact.Requests, "bytes", fact.Bytes, "error", fact.Error)
-	}
-	p.failed = failed
 }
 
 // read reads the graph of an application's current DAG: one without stages
@@ -199,12 +167,14 @@ func (p *Poller) readPlan(ctx context.Context, a *app, d dag) error {
 
 // get fetches a path and decodes the answer. A decoder's error becomes an InvalidError.
 func (p *Poller) get(ctx context.Context, path string, decode func([]byte) error) error {
-	return p.server.Get(ctx, path, "application/json", func(base string, body []byte) error {
-		if err := decode(body); err != nil {
-			return &rest.InvalidError{URL: base + path, Err: err}
-		}
-		return nil
-	})
+	body, err := p.cfg.Client.Get(ctx, p.cfg.Base+path, "application/json")
+	if err != nil {
+		return err
+	}
+	if err := decode(body); err != nil {
+		return &rest.InvalidError{URL: p.cfg.Base + path, Err: err}
+	}
+	return nil
 }
 
 // list is the path of the newest entities of a type that have a primary filter.

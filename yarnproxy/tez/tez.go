@@ -19,12 +19,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"strings"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
 
 	"heddle/core/model"
+	"heddle/yarnproxy/poll"
 	"heddle/yarnproxy/rest"
 )
 
@@ -56,11 +58,10 @@ type Config struct {
 // Poller reads the graphs of Tez applications. Make one with New.
 type Poller struct {
 	cfg    Config
-	server *rest.Group // of one: for its back-off
+	runner *poll.Runner
 	apps   map[model.AppID]*app
 	full   bool // more applications run than are followed, for the log
 	rounds int
-	failed bool // the last poll, for the log
 }
 
 // app is a running application that is followed.
@@ -80,10 +81,10 @@ func New(cfg Config) (*Poller, error) {
 	if cfg.Client == nil || cfg.Live == nil || cfg.Now == nil {
 		return nil, errors.New("tez poller: client, live applications and clock must be set")
 	}
-	server, err := rest.NewGroup(cfg.Client, []string{cfg.Base})
-	if err != nil {
-		return nil, fmt.Errorf("tez poller: timeline server: %w", err)
+	if base, err := url.Parse(cfg.Base); err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
+		return nil, fmt.Errorf("tez poller: timeline server %q: want http://host:port or https://host:port", cfg.Base)
 	}
+	cfg.Base = strings.TrimRight(cfg.Base, "/")
 	cfg.Interval = cmp.Or(max(cfg.Interval, 0), 5*time.Second)
 	cfg.MaxApps = cmp.Or(max(cfg.MaxApps, 0), 2000)
 	cfg.MaxVertices = cmp.Or(max(cfg.MaxVertices, 0), 1000)
@@ -93,24 +94,18 @@ func New(cfg Config) (*Poller, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = hclog.NewNullLogger()
 	}
-	return &Poller{cfg: cfg, server: server, apps: map[model.AppID]*app{}}, nil
+	p := &Poller{cfg: cfg, apps: map[model.AppID]*app{}}
+	p.runner = poll.New(poll.Config{
+		Source: model.SourceTez, Service: "timeline server", Interval: cfg.Interval,
+		Cost: cfg.Client.Usage, Now: cfg.Now, Log: cfg.Logger,
+	}, p.poll)
+	return p, nil
 }
 
 // Run polls until ctx ends, and returns why it ended. Observations go to out;
 // while nobody takes them, no request is sent.
 func (p *Poller) Run(ctx context.Context, out chan<- model.Observation) error {
-	timer := time.NewTimer(0)
-	defer timer.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-timer.C:
-		}
-		start := p.cfg.Now()
-		p.round(ctx, out)
-		timer.Reset(min(max(p.cfg.Interval-p.cfg.Now().Sub(start), 0), p.cfg.Interval))
-	}
+	return p.runner.Run(ctx, out)
 }
 
 // follow brings the applications followed in line with those that run now.

@@ -107,7 +107,7 @@ func (b *bench) run(ids ...model.AppID) {
 func (b *bench) next() {
 	b.tb.Helper()
 	out := make(chan model.Observation, 16)
-	b.round(b.tb.Context(), out)
+	b.runner.Once(b.tb.Context(), out)
 	close(out)
 	b.graphs = nil
 	for o := range out {
@@ -232,7 +232,7 @@ func TestServerDown(t *testing.T) {
 		time.Sleep(time.Minute)
 		b.next()
 		b.want(1, model.PollOK, "")
-		if log := b.log.String(); strings.Count(log, "cannot be read") != 1 || strings.Count(log, "is read again") != 1 {
+		if log := b.log.String(); strings.Count(log, "cannot be read") != 1 || strings.Count(log, "answers again") != 1 {
 			t.Errorf("log:\n%s", log)
 		}
 	})
@@ -259,7 +259,6 @@ func TestMalformedAnswers(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b := newBench(t, nil)
 				b.cfg.Client = rest.New(rest.Options{Base: b.site, MaxBytes: 1 << 15})
-				b.server, _ = rest.NewGroup(b.cfg.Client, []string{b.cfg.Base})
 				b.run("application_1_0002")
 				c.spoil(b)
 				b.next()
@@ -298,7 +297,6 @@ func TestLimits(t *testing.T) {
 			b.run(model.AppID(fmt.Sprintf("application_1_%04d", i)))
 		}
 		b.cfg.Client = rest.New(rest.Options{Base: b.site, Budget: rest.NewBudget(1, 0)})
-		b.server, _ = rest.NewGroup(b.cfg.Client, []string{b.cfg.Base})
 		for range 5 {
 			b.next()
 			b.want(0, model.PollBudget, "")

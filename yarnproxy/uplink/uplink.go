@@ -25,6 +25,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"heddle/core/model"
+	"heddle/yarnproxy/poll"
 	"heddle/yarnproxy/rest"
 )
 
@@ -82,8 +83,8 @@ type daemon struct {
 type Poller struct {
 	cfg     Config
 	daemons map[string]*daemon // by url
+	runner  *poll.Runner
 	rounds  int
-	failed  bool // the last poll, for the log
 }
 
 // New checks a configuration and builds a poller of it.
@@ -103,23 +104,17 @@ func New(cfg Config) (*Poller, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = hclog.NewNullLogger()
 	}
-	return &Poller{cfg: cfg, daemons: map[string]*daemon{}}, nil
+	p := &Poller{cfg: cfg, daemons: map[string]*daemon{}}
+	p.runner = poll.New(poll.Config{
+		Source: model.SourceUplink, Service: "JMX of NodeManagers and DataNodes", Interval: cfg.Interval,
+		Cost: cfg.Client.Usage, Now: cfg.Now, Log: cfg.Logger,
+	}, p.poll)
+	return p, nil
 }
 
 // Run polls until ctx ends, and returns why it ended.
 func (p *Poller) Run(ctx context.Context, out chan<- model.Observation) error {
-	timer := time.NewTimer(0)
-	defer timer.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-timer.C:
-		}
-		start := p.cfg.Now()
-		p.round(ctx, out)
-		timer.Reset(min(max(p.cfg.Interval-p.cfg.Now().Sub(start), 0), p.cfg.Interval))
-	}
+	return p.runner.Run(ctx, out)
 }
 
 // outcome is how a round went.
@@ -132,37 +127,22 @@ type outcome struct {
 	err      error // the first
 }
 
-// round asks every daemon once, as far as the budget goes.
-func (p *Poller) round(ctx context.Context, out chan<- model.Observation) {
-	start, before := p.cfg.Now(), p.cfg.Client.Usage()
+// poll asks every daemon once, as far as the budget goes. Daemons that fail are
+// left alone one by one, so that the source as a whole needs no back-off.
+func (p *Poller) poll(ctx context.Context, current *poll.Round) poll.Outcome {
 	p.rounds++
 	p.follow()
 	limited, cancel := context.WithTimeout(ctx, p.cfg.Interval)
 	defer cancel()
 	o := p.ask(limited)
 	if ctx.Err() != nil {
-		return // a poll that was broken off says nothing about the source
+		return poll.Outcome{}
 	}
-	samples := spread(p.loads(), p.cfg.CrossShare, p.cfg.HDFSShare)
-	if len(samples) > 0 {
-		p.emit(ctx, out, model.UplinkFact{Method: Method, Samples: samples})
+	if samples := spread(p.loads(), p.cfg.CrossShare, p.cfg.HDFSShare); len(samples) > 0 {
+		current.Send(ctx, model.UplinkFact{Method: Method, Samples: samples})
 	}
-	used := p.cfg.Client.Usage()
-	fact := model.PollFact{
-		DurationMS: p.cfg.Now().Sub(start).Milliseconds(),
-		Requests:   used.Requests - before.Requests,
-		Bytes:      used.Bytes - before.Bytes,
-	}
-	fact.Result, fact.Error = p.result(o)
-	p.log(fact, o)
-	p.emit(ctx, out, fact)
-}
-
-func (p *Poller) emit(ctx context.Context, out chan<- model.Observation, fact model.Fact) {
-	select {
-	case out <- model.Observation{Source: model.SourceUplink, At: model.Time(p.cfg.Now().UnixMilli()), Fact: fact}:
-	case <-ctx.Done():
-	}
+	result, text := p.result(o)
+	return poll.Outcome{Result: result, Error: text}
 }
 
 // follow brings the list of daemons in line with the list of nodes.
@@ -334,18 +314,4 @@ func (p *Poller) result(o *outcome) (model.PollResult, string) {
 		return rest.FromError(o.err), text
 	}
 	return model.PollUnreachable, text // all of them are being left alone for a while
-}
-
-// log says once when the source starts to fail and once when it works again.
-func (p *Poller) log(fact model.PollFact, o *outcome) {
-	failed := fact.Result != model.PollOK && fact.Result != model.PollBudget
-	switch {
-	case failed && !p.failed:
-		p.cfg.Logger.Warn("uplink counters cannot be read, trying on", "result", fact.Result, "error", fact.Error)
-	case !failed && p.failed:
-		p.cfg.Logger.Info("uplink counters are read again")
-	default:
-		p.cfg.Logger.Debug("poll", "result", fact.Result, "asked", o.asked, "answered", o.answered, "restarts", o.odd[restart], "jumps", o.odd[jump])
-	}
-	p.failed = failed
 }

@@ -110,7 +110,7 @@ func newBench(tb testing.TB, change func(*Config)) *bench {
 func (b *bench) next() {
 	b.tb.Helper()
 	out := make(chan model.Observation, 4)
-	b.round(context.Background(), out)
+	b.runner.Once(context.Background(), out)
 	close(out)
 	b.take(out)
 	b.now = b.now.Add(b.cfg.Interval)
@@ -229,7 +229,7 @@ func TestSilentDaemons(t *testing.T) {
 	for range 12 {
 		b.next()
 	}
-	if b.poll.Result != model.PollOK || strings.Count(b.log.String(), "cannot be read") != 1 || strings.Count(b.log.String(), "read again") != 1 {
+	if b.poll.Result != model.PollOK || strings.Count(b.log.String(), "cannot be read") != 1 || strings.Count(b.log.String(), "answers again") != 1 {
 		t.Errorf("poll %+v, log %s", b.poll, b.log)
 	}
 }

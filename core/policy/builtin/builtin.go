@@ -5,6 +5,8 @@ import (
 	"cmp"
 	"slices"
 
+	"heddle/core/policy/num/schedule"
+
 	"heddle/core/policy"
 	"heddle/core/policy/capacity"
 	"heddle/core/policy/dawn"
@@ -15,7 +17,6 @@ import (
 	"heddle/core/policy/nas"
 	"heddle/core/policy/num"
 	"heddle/core/policy/shufflewatcher"
-	"heddle/core/shuffle/tandem"
 )
 
 // Papers that more than one policy is from.
@@ -115,7 +116,7 @@ func phases() []policy.Entry {
 			},
 		},
 		{
-			Name: num.MaxSRPT, Params: num.DefaultSizes(), New: num.Alone(tandem.MaxSRPT),
+			Name: num.MaxSRPT, Params: num.DefaultSizes(), New: num.Alone(schedule.MaxSRPT),
 			Summary: "the job with the least left in the larger of its map and shuffle work goes first",
 			Paper:   linPaper,
 			About: "Map and shuffle of a job overlap, so that it cannot end before the longer of the two: what is left of its maps, in seconds of all" +
@@ -127,7 +128,7 @@ func phases() []policy.Entry {
 			},
 		},
 		{
-			Name: num.SplitSRPT, Params: num.DefaultSizes(), New: num.Alone(tandem.SplitSRPT),
+			Name: num.SplitSRPT, Params: num.DefaultSizes(), New: num.Alone(schedule.SplitSRPT),
 			Summary: "half the maps to the map-heavy job with the least map work left, half to the shuffle-heavy one with the least shuffle left",
 			Paper:   linPaper,
 			About: "A job whose maps take longer than its shuffle is map-heavy, any other shuffle-heavy, by its sizes at the start. Half of the" +
@@ -139,7 +140,7 @@ func phases() []policy.Entry {
 			},
 		},
 		{
-			Name: num.UOPT, Params: num.DefaultSizes(), New: num.Alone(tandem.UOPT),
+			Name: num.UOPT, Params: num.DefaultSizes(), New: num.Alone(schedule.UOPT),
 			Summary: "the job whose maps put out the most shuffle per second goes first: the yardstick of network use",
 			Paper:   numPaper,
 			About: "Containers for maps go to the job with the most shuffle for a second of mapping, so that at every moment as much as possible is" +
@@ -147,7 +148,7 @@ func phases() []policy.Entry {
 			Changed: []string{"Jobs are whole tasks, and a job whose maps all run leaves the rest to the next."},
 		},
 		{
-			Name: num.Fair, Params: num.DefaultSizes(), New: num.Alone(tandem.Fair),
+			Name: num.Fair, Params: num.DefaultSizes(), New: num.Alone(schedule.Fair),
 			Summary: "all jobs get the same of the map and of the reduce containers, whoever owns them",
 			Paper:   numPaper,
 			About: "The processor sharing that NUM is compared with: the next container goes to the job whose running tasks of the stage hold the least" +

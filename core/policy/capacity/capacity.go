@@ -49,9 +49,9 @@ var _ policy.Policy = (*Policy)(nil)
 
 // jobState is what is kept of one live job.
 type jobState struct {
-	missed int  // offers since the maps last got a local container
-	active bool // its ApplicationMaster found room
-	judged when // for active
+	missed policy.Wait // Skips are offers since the maps last got a local container
+	active bool        // its ApplicationMaster found room
+	judged when        // for active
 }
 
 // Remembered returns how many jobs the policy keeps state of.
@@ -76,14 +76,14 @@ func (p *Policy) Place(in *policy.Input) []model.Placement {
 func (p *Policy) serve(in *policy.Input, q *queue) []model.Placement {
 	for _, j := range q.Jobs() {
 		s := in.Next(j)
-		if s == nil || !p.isActive(q, j) || p.overUserLimit(q, j) {
+		if s == nil || !p.isActive(in, q, j) || p.overUserLimit(q, j) {
 			continue
 		}
 		if q.Usage.MemoryMiB+s.Capability.MemoryMiB > q.most {
 			return nil // the job first in line waits for the queue to have room: YARN's QUEUE_SKIPPED
 		}
 		if s.Kind != model.StageMap {
-			p.offSwitch.Give()
+			p.offSwitch.Give(in)
 			return in.Launch(j, s, model.ReasonQueueCapacity)
 		}
 		if reason := p.launch(in, j); reason != "" {
@@ -96,35 +96,35 @@ func (p *Policy) serve(in *policy.Input, q *queue) []model.Placement {
 // launch decides whether a job takes its best map for the offered node, and
 // returns why; "" is to let the offer pass (RegularContainerAllocator.canAssign).
 func (p *Policy) launch(in *policy.Input, j *state.Job) model.Reason {
-	k := p.jobs.Of(j)
-	k.missed++
-	level, _ := in.View.Locality(j.Map, in.Offer.Node)
+	k := in.Journal.Edit(&p.jobs.Of(j).missed)
+	k.Skips++
+	level, _ := j.Map.Locality(in.Offer.Node)
 	nodes := in.View.Capacity().Nodes
 	switch level {
 	case model.NodeLocal:
-		k.missed = 0
+		k.Skips = 0
 		return model.ReasonDelayNodeLocal
 	case model.RackLocal:
-		if k.missed <= min(nodes, p.params.NodeLocalityDelay) {
+		if k.Skips <= min(nodes, p.params.NodeLocalityDelay) {
 			break
 		}
 		if p.params.RackFullReset {
-			k.missed = 0
+			k.Skips = 0
 		}
 		return model.ReasonDelayRackLocal
 	case model.OffSwitch:
 	}
-	return p.anyNode(j.Map, k.missed, nodes)
+	return p.anyNode(in, j.Map, k.Skips, nodes)
 }
 
 // anyNode decides whether maps take a node as one that is as good as any other.
 // As in YARN that can come before the node is good enough for being in the rack
 // of an input: the wait for it is shorter where few containers are asked for in
 // few places (hadoop.md 6.3, trap 2). The count of offers goes on.
-func (p *Policy) anyNode(s *state.Stage, missed, nodes int) model.Reason {
+func (p *Policy) anyNode(in *policy.Input, s *state.Stage, missed, nodes int) model.Reason {
 	places := s.Places()
 	if places == 0 {
-		p.offSwitch.Give()
+		p.offSwitch.Give(in)
 		return model.ReasonQueueCapacity // asked for anywhere: nothing better can come
 	}
 	wait := float64(s.Pending) * min(float64(places)/float64(nodes), 1)
@@ -134,6 +134,6 @@ func (p *Policy) anyNode(s *state.Stage, missed, nodes int) model.Reason {
 	if float64(missed) <= min(float64(nodes), wait) {
 		return ""
 	}
-	p.offSwitch.Give()
+	p.offSwitch.Give(in)
 	return model.ReasonDelayExpired
 }

@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 
+	"heddle/core/policy"
+
 	"heddle/core/state"
 )
 
@@ -64,21 +66,22 @@ func (p *Policy) activeUsers(q *queue) (used, weights float64) {
 	return used, max(weights, math.SmallestNonzeroFloat64)
 }
 
-// when is what an activation depends on besides the jobs in line.
+// when is what an activation depends on besides the jobs themselves. A job that
+// came since has not been judged; one that left is not in line.
 type when struct {
-	changes  int
+	inLine   int
 	capacity float64
 }
 
 // isActive reports whether a job has an ApplicationMaster, or would have been
 // given one by now.
-func (p *Policy) isActive(q *queue, j *state.Job) bool {
+func (p *Policy) isActive(in *policy.Input, q *queue, j *state.Job) bool {
 	if !j.Allocated.IsZero() {
 		return true
 	}
 	k := p.jobs.Of(j)
-	if now := (when{q.Changes(), q.capacity}); !k.active && k.judged != now {
-		p.activate(q, now)
+	if now := (when{len(q.Jobs()), q.capacity}); !k.active && k.judged != now {
+		p.activate(in, q, now)
 	}
 	return k.active
 }
@@ -87,11 +90,13 @@ func (p *Policy) isActive(q *queue, j *state.Job) bool {
 // queue's part for ApplicationMasters and the user's part of that have room, and
 // one job in any case (LeafQueue.activateApplications). It is done when a job
 // has come or gone or the queue has another size.
-func (p *Policy) activate(q *queue, now when) {
+func (p *Policy) activate(in *policy.Input, q *queue, now when) {
 	clear(p.masters)
 	running, each := 0.0, float64(p.params.AMMemory)
 	for _, j := range q.Jobs() {
-		if k := p.jobs.Of(j); k.active || !j.Allocated.IsZero() {
+		k := p.jobs.Of(j)
+		policy.Save(in.Journal, k)
+		if k.active || !j.Allocated.IsZero() {
 			k.active = true
 			running += each
 			p.masters[j.User] += each

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"heddle/core/model"
+	"heddle/core/policy"
 	"heddle/core/policy/policytest"
 	"heddle/core/state"
 )
@@ -98,7 +99,7 @@ func TestActivation(t *testing.T) {
 		p.rank(v)
 		got := 0
 		for _, j := range p.queues[0].Jobs() {
-			if p.isActive(&p.queues[0], j) {
+			if p.isActive(&policy.Input{}, &p.queues[0], j) {
 				got++
 			}
 		}

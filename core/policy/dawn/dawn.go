@@ -54,7 +54,7 @@ type Policy struct {
 	online online
 	orders orders
 	levels *policy.Levels // delay scheduling, where nobody prefers the rack
-	waited []int          // heartbeats since a preferring job was served, by rack number
+	waited []*policy.Wait // Skips are heartbeats since a preferring job was served, by rack number
 	ranks  []*job         // of one Plan; no job is kept
 }
 
@@ -96,7 +96,7 @@ func (p *Policy) Place(in *policy.Input) []model.Placement {
 		}
 		if j, s, c := p.choose(in, q.prefer(rack.Index, saturated), saturated); j != nil {
 			if rack.Index < len(p.waited) {
-				p.waited[rack.Index] = 0
+				in.Journal.Edit(p.waited[rack.Index]).Skips = 0
 			}
 			return in.Launch(j, s, c.reason(s.Kind, saturated))
 		}

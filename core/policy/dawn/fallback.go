@@ -23,7 +23,7 @@ func (p *Policy) fallback(in *policy.Input) []model.Placement {
 			if s == nil {
 				continue
 			}
-			if !p.over(in.Offer.Node.Rack.Index) {
+			if !p.over(in) {
 				return nil
 			}
 			if s.Kind != model.StageMap {
@@ -55,13 +55,14 @@ func next(in *policy.Input, j *state.Job) *state.Stage {
 
 // over reports whether a rack has passed all the heartbeats it waits, and counts
 // one that it passes.
-func (p *Policy) over(rack int) bool {
+func (p *Policy) over(in *policy.Input) bool {
+	rack := in.Offer.Node.Rack.Index
 	for len(p.waited) <= rack {
-		p.waited = append(p.waited, 0)
+		p.waited = append(p.waited, &policy.Wait{})
 	}
-	if p.waited[rack] >= p.params.Wait {
+	if p.waited[rack].Skips >= p.params.Wait {
 		return true
 	}
-	p.waited[rack]++
+	in.Journal.Edit(p.waited[rack]).Skips++
 	return false
 }

@@ -110,7 +110,7 @@ func (w *world) step(p *Policy) {
 		}
 		n := w.c.View().Node(w.scene.Nodes[rack()].ID)
 		if j := w.c.View().Job(app.ID); n != nil && !j.State.Final() && j.Map.Pending > 0 {
-			level, _ := w.c.View().Locality(j.Map, n)
+			level, _ := j.Map.Locality(n)
 			w.c.Assume(model.Placement{App: app.ID, Stage: model.StageMap, Node: n.ID, Locality: level})
 		}
 	}
@@ -173,7 +173,7 @@ func TestIncrementalEqualsFromScratch(t *testing.T) {
 			}
 		}
 	})
-	if depends < 3 || told < 50 {
+	if !testing.Short() && (depends < 3 || told < 50) { // a short run draws a fifth of the worlds
 		t.Errorf("dep_r was another rack than max_r %d times, an output was planned %d times: the worlds are too plain", depends, told)
 	}
 }

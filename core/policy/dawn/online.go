@@ -22,8 +22,8 @@ type online struct {
 	params Params
 	jobs   policy.Jobs[job]
 	tied   map[model.AppID]*job // whose choice the load of racks decided
-	mark   state.Mark
-	nodes  state.NodesMark
+	mark   state.Revision
+	nodes  state.NodesRevision
 	open   []bool     // racks with running nodes, by rack number
 	total  []int64    // their memory, MiB: what they hold
 	origin model.Time // of the starvation windows
@@ -96,7 +96,7 @@ func (o *online) follow(v state.View) []*job {
 // planned anew when a rack gets larger or smaller, those whose choice the load
 // decided when that changes.
 func (o *online) look(v state.View) {
-	nodes := v.Capacity().Mark
+	nodes := v.Capacity().Revision
 	if nodes == o.nodes && o.origin == v.FirstSubmit() {
 		return
 	}
@@ -170,7 +170,7 @@ func (o *online) notice(v state.View, j *state.Job) {
 	switch {
 	case len(v.Dependents(j)) == 0: // nobody asks
 		k.told.total, k.told.on = 0, k.told.on[:0]
-	case k.told.change(state.ResultOf(j, o.params.OutputRatio), len(o.open)):
+	case k.told.change(j.Result(o.params.OutputRatio), len(o.open)):
 		o.relatives(v, j)
 	}
 }
@@ -400,7 +400,7 @@ func (o *online) add(byRack []model.Bytes, parent *state.Job, k *job) model.Byte
 	}
 	m := &o.math
 	m.on = emptied(m.on, len(byRack))
-	r := state.ResultOf(parent, o.params.OutputRatio)
+	r := parent.Result(o.params.OutputRatio)
 	for n := range m.on {
 		m.on[n] = r.On(n)
 	}

@@ -96,7 +96,7 @@ func (o *orders) preferred(v state.View, s *state.Stage, c *choice, p shuffle.Pi
 }
 
 // room returns how many tasks of a stage the running nodes of a rack hold.
-func room(v state.View, rack int, s *state.Stage) int { return v.Racks()[rack].Room(s) }
+func room(v state.View, rack int, s *state.Stage) int { return s.RoomIn(v.Racks()[rack]) }
 
 // remove takes a job out.
 func (o *orders) remove(k *job) {

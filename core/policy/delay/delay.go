@@ -23,6 +23,7 @@ package delay
 
 import (
 	"math"
+	"slices"
 
 	"heddle/core/model"
 	"heddle/core/policy"
@@ -39,9 +40,9 @@ type Policy struct {
 
 	levels *policy.Levels // of mode yarn
 
-	jobs  policy.Jobs[patience]
-	last  model.Time  // of the heartbeat before
-	waits []*patience // of the jobs that heartbeat passed over
+	jobs  policy.Jobs[policy.Wait]
+	last  model.Time     // of the heartbeat before
+	waits []*policy.Wait // of the jobs that heartbeat passed over
 	// ticked tells that the present offer has been counted as a heartbeat: it is one only if a map was weighed
 	// for it, so that nodes without room for any do not stop the clock of jobs that wait.
 	ticked bool
@@ -49,13 +50,6 @@ type Policy struct {
 }
 
 var _ policy.Policy = (*Policy)(nil)
-
-// patience is how long a job has waited for a better offer.
-type patience struct {
-	skips int            // offers passed since the last node-local launch (mode simple)
-	wait  model.Duration // since the last launch (mode two-level)
-	level model.Locality // of the last launch (mode two-level)
-}
 
 // Remembered returns how many jobs the policy keeps state of.
 func (p *Policy) Remembered() int { return p.jobs.Len() + p.levels.Len() }
@@ -93,14 +87,14 @@ func (p *Policy) launch(in *policy.Input, j *state.Job) model.Reason {
 		reason, _ := p.levels.Take(in, j)
 		return reason
 	}
-	p.tick(in.View.Now())
-	level, _ := in.View.Locality(j.Map, in.Offer.Node)
-	w := p.jobs.Of(j)
+	p.tick(in)
+	level, _ := j.Map.Locality(in.Offer.Node)
+	w := in.Journal.Edit(p.jobs.Of(j))
 	if !p.take(w, level) {
 		if level == model.OffSwitch && !hasPlace(in.View, j.Map) {
 			return model.ReasonFairShare
 		}
-		w.skips++
+		w.Skips++
 		p.waits = append(p.waits, w)
 		return ""
 	}
@@ -108,7 +102,7 @@ func (p *Policy) launch(in *policy.Input, j *state.Job) model.Reason {
 }
 
 // take decides by the mode, and takes note of what is launched.
-func (p *Policy) take(w *patience, level model.Locality) bool {
+func (p *Policy) take(w *policy.Wait, level model.Locality) bool {
 	if p.params.Mode == TwoLevel {
 		return p.twoLevel(w, level)
 	}
@@ -118,37 +112,43 @@ func (p *Policy) take(w *patience, level model.Locality) bool {
 // simple is the paper's Algorithm 2 with a rack level: a node-local launch
 // resets the count, any other leaves it, so that a job that has waited goes on
 // launching until locality comes back.
-func (p *Policy) simple(w *patience, level model.Locality) bool {
+func (p *Policy) simple(w *policy.Wait, level model.Locality) bool {
 	if level == model.NodeLocal {
-		w.skips = 0
+		w.Skips = 0
 		return true
 	}
-	return w.skips >= p.maxD*int(level)
+	return w.Skips >= p.maxD*int(level)
 }
 
 // twoLevel is the form of the Hadoop Fair Scheduler (the paper's Algorithm 3).
-func (p *Policy) twoLevel(w *patience, level model.Locality) bool {
+func (p *Policy) twoLevel(w *policy.Wait, level model.Locality) bool {
 	switch {
 	case level == model.NodeLocal:
-	case level == model.RackLocal && (w.level >= model.RackLocal || w.wait >= p.w1):
-	case w.level == model.OffSwitch, w.level == model.RackLocal && w.wait >= p.w2, w.wait >= p.w1+p.w2:
+	case level == model.RackLocal && (w.Level >= model.RackLocal || w.Spent >= p.w1):
+	case w.Level == model.OffSwitch, w.Level == model.RackLocal && w.Spent >= p.w2, w.Spent >= p.w1+p.w2:
 	default:
 		return false
 	}
-	w.wait, w.level = 0, level
+	w.Spent, w.Level = 0, level
 	return true
 }
 
 // tick adds the time since the heartbeat before to the wait of every job that
 // was passed over by it. A clock that was set back adds nothing.
-func (p *Policy) tick(now model.Time) {
+func (p *Policy) tick(in *policy.Input) {
 	if p.ticked {
 		return
 	}
 	p.ticked = true
+	now := in.View.Now()
+	if in.Journal.Asking() {
+		policy.Save(in.Journal, &p.last)
+		policy.Save(in.Journal, &p.waits)
+		p.waits = slices.Clone(p.waits)
+	}
 	dt := max(now.Sub(p.last), 0)
 	for i, w := range p.waits {
-		w.wait += dt
+		in.Journal.Edit(w).Spent += dt
 		p.waits[i] = nil
 	}
 	p.waits = p.waits[:0]

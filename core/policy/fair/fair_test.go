@@ -28,7 +28,7 @@ type tasks struct{ done, reduces int }
 func app(id, user string, at int, has tasks, maps ...string) policytest.App {
 	a := policytest.App{
 		App:     model.App{ID: model.AppID(id), User: model.UserID(user), State: model.AppRunning, Submitted: policytest.Epoch.Add(model.Duration(at))},
-		MapTask: one(), ReduceTask: one(), Slowstart: state.DefaultSlowstart, MapOutput: model.Unknown,
+		MapTask: one(), ReduceTask: one(), Slowstart: 0.05, MapOutput: model.Unknown,
 	}
 	task := func(stage model.Stage, i int, st model.TaskState) model.Task {
 		return model.Task{Stage: stage, Index: i, State: st, Input: -1, Output: -1, Shuffled: -1}
@@ -160,7 +160,7 @@ func TestReducesDue(t *testing.T) {
 		{1, 20, 20, true},
 		{0.05, 0, 0, true}, // map counts not known: the ask itself says so
 	} {
-		j := &state.Job{Slowstart: tc.slowstart, Stages: state.Stages{Map: &state.Stage{Total: tc.total, Completed: tc.done}}}
+		j := &state.Job{Map: &state.Stage{Total: tc.total, Completed: tc.done}, Conf: state.Conf{Slowstart: tc.slowstart}}
 		if got := j.ReducesDue(); got != tc.want {
 			t.Errorf("slowstart %g, %d of %d maps: due %v, want %v", tc.slowstart, tc.done, tc.total, got, tc.want)
 		}

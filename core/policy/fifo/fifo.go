@@ -70,8 +70,8 @@ func (p *Policy) Place(in *policy.Input) []model.Placement {
 			if spent {
 				continue
 			}
-			if level, _ := in.View.Locality(s, in.Offer.Node); level == model.OffSwitch {
-				p.offSwitch.Give()
+			if level, _ := s.Locality(in.Offer.Node); level == model.OffSwitch {
+				p.offSwitch.Give(in)
 			}
 		}
 		return in.Launch(j, s, model.ReasonFIFO)

@@ -23,21 +23,21 @@ const (
 // leaves the threshold at Hadoop's (completion=slowstart). This is heddle's
 // (algorithms.md 2.3.7): the reduces start when what is left of the map phase is
 // as long as the shuffle.
-func (rs *reduceScheduler) due(v state.View, j *state.Job, predicted *state.Prediction) bool {
+func (q reduceRule) due(v state.View, j *state.Job, predicted *state.Prediction) bool {
 	if !j.ReducesDue() {
 		return false
 	}
-	if !rs.params.CARTS || rs.params.Completion == CompletionSlowstart || j.Map.Total == 0 || j.Map.Completed >= j.Map.Total {
+	if !q.params.CARTS || q.params.Completion == CompletionSlowstart || j.Map.Total == 0 || j.Map.Completed >= j.Map.Total {
 		return true
 	}
-	return j.Map.Completed >= rs.spreadOf(v, j, predicted).due
+	return j.Map.Completed >= q.spreadOf(v, j, predicted).due
 }
 
 // dueAt returns how many maps have to be complete.
-func (rs *reduceScheduler) dueAt(v state.View, j *state.Job, predicted *state.Prediction, s *spread) int {
-	theta := rs.classes.theta(predicted.Shuffle)
-	if rs.params.Completion == CompletionAdaptive {
-		if t, ok := rs.overlap(v, j, predicted, s); ok {
+func (q reduceRule) dueAt(v state.View, j *state.Job, predicted *state.Prediction, s *spread) int {
+	theta := q.classes.theta(predicted.Shuffle)
+	if q.params.Completion == CompletionAdaptive {
+		if t, ok := q.overlap(v, j, predicted, s); ok {
 			theta = t
 		}
 	}
@@ -63,20 +63,20 @@ func (c classes) theta(size model.Bytes) float64 {
 // output and of the reduces, at an equal part for each job that shuffles now.
 // T_m is how long the map phase takes at the pace so far. It is false before a
 // map is complete, and where no uplink's capacity is known.
-func (rs *reduceScheduler) overlap(v state.View, j *state.Job, predicted *state.Prediction, s *spread) (theta float64, ok bool) {
+func (q reduceRule) overlap(v state.View, j *state.Job, predicted *state.Prediction, s *spread) (theta float64, ok bool) {
 	elapsed := v.Now().Sub(j.Submitted)
 	if !s.known || j.Map.Completed == 0 || elapsed <= 0 {
 		return 0, false
 	}
 	mapPhase := elapsed.Seconds() * float64(j.Map.Total) / float64(j.Map.Completed)
 	slowest := 0.0
-	for r, share := range s.share {
-		if link := rs.cluster.link[r]; link > 0 {
+	for i, share := range s.share {
+		if link := q.cluster.link[i]; link > 0 {
 			ok = true
 			slowest = max(slowest, share*(1-share)/link)
 		}
 	}
-	slowest *= float64(predicted.Shuffle) * float64(max(rs.cluster.shuffling, 1))
+	slowest *= float64(predicted.Shuffle) * float64(max(q.cluster.shuffling, 1))
 	return min(max(latest-slowest/mapPhase, earliest), latest), ok
 }
 

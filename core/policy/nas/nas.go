@@ -2,12 +2,12 @@
 // Network-aware Scheduler in Data-parallel Clusters for High Performance", and
 // the slides on it).
 //
-// The rule in three sentences. MTS (§III-C, mts.go) launches a map only where
+// The rule in three sentences. MTS (§III-C, maps.go) launches a map only where
 // its predicted output and that of the maps already running on the node stay
 // below TrafficThreshold, the node's part of an average wave (threshold.go).
-// CA-RTS (§III-D, carts.go) wants a job's reduces on each rack in proportion to
+// CA-RTS (§III-D, reduces.go) wants a job's reduces on each rack in proportion to
 // the job's map output there, while the rack's uplink is below the congestion
-// threshold. CR-RTS (§III-E, crrts.go) runs reduces of shuffle-light jobs alone
+// threshold. CR-RTS (§III-E, reduces.go) runs reduces of shuffle-light jobs alone
 // while it is at or above the threshold, and lets the others pass for a while.
 //
 // What is changed, and why, beside each piece of code; the larger ones:
@@ -18,8 +18,10 @@
 //   - A user is passed over for 5 s, as on the paper's real cluster, and not for
 //     135 offers, as in its simulation: how many offers there are a second
 //     depends on who asks (skips=count gives the latter).
-//   - A user without an eligible reduce does not end CA-RTS: the next is asked
-//     (first_user_only gives the paper's).
+//   - A user without an eligible reduce does not end CA-RTS: the next is asked.
+//   - Medium and heavy jobs wait for racks where ReduceNum is not reached for a
+//     bounded time (wait_for_targets_s; 0 is the paper's), because lines 6 to 8 of
+//     Algorithm 3 as printed exceed it at once.
 //   - The reduces of a job wait until so many of its maps are complete that the
 //     shuffle just fits into the rest of the map phase: the slides announce it
 //     without a formula (completion.go).
@@ -34,7 +36,7 @@
 // with CA-RTS is cr_rts false, "w/o TT" is traffic_threshold off. "w/o both" is
 // not explained; without cr_rts as well is what fits its place beside "w/o TT" and
 // its count of congestions. What is switched off leaves delay scheduling by user
-// for maps and fair order for reduces (plain.go).
+// for maps and fair order for reduces.
 //
 // Place looks at the maps that run on the offered node and at the jobs of the
 // users it visits: O(J) in the worst case, as the paper's rules demand (§III-F).
@@ -47,73 +49,81 @@ package nas
 import (
 	"heddle/core/model"
 	"heddle/core/policy"
+	"heddle/core/policy/dispatch"
 	"heddle/core/state"
 )
 
 // Name is the policy's key in configuration, metrics and recordings.
 const Name = "nas"
 
-// Policy is the Network-aware Scheduler.
-type Policy struct {
-	*common
-	maps    mapScheduler
-	reduces reduceScheduler
-	holdMax model.Duration
-	order   []ranked // of the last Plan, for its room
+// rule is what the paper says, for package dispatch.
+type rule struct {
+	*facts
+	maps    mapRule
+	reduces reduceRule
+
+	mapPass, reducePass dispatch.Pass
+	passes              []dispatch.Pass // of the present offer
 }
 
-var (
-	_ policy.Policy  = (*Policy)(nil)
-	_ policy.Planner = (*Policy)(nil)
-)
-
-// common is what the mechanisms share.
-type common struct {
+// facts are what both kinds of task are placed by.
+type facts struct {
 	params  Params
 	classes classes
 	cluster overview
 	jobs    policy.Jobs[jobState]
-	users   policy.Users[userState]
-	racks   uint64       // as state.Capacity tells racks apart
-	mark    state.Mark   // up to where the users' counts follow the cluster
-	changed []*state.Job // room for what changed since
+	journal *policy.Journal // of the present call
+
+	// Of the present offer:
+	congested bool        // the network, for the node's rack
+	available model.Bytes // what the node's maps may still put out
 }
 
-// mapScheduler places maps: MTS, or delay scheduling in its place.
-type mapScheduler struct {
-	*common
-	skip patience
-}
+// mapRule is MTS, or delay scheduling in its place.
+type mapRule struct{ *facts }
 
-// reduceScheduler places reduces: CA-RTS and CR-RTS, or fair order in their place.
-type reduceScheduler struct {
-	*common
-	skip patience
-}
+// reduceRule is CA-RTS and CR-RTS, with what they follow: ReduceNum and the
+// completion threshold.
+type reduceRule struct{ *facts }
 
 // jobState is what is kept of one live job.
 type jobState struct {
-	spread    spread
-	delayed   int  // reduces CR-RTS passed over and nobody has launched since
-	early     hold // by map completion
-	congested hold
-	rank      int        // of the last Plan
-	mapsOf    *userState // by whom it is counted while it has maps to start
-	reducesOf *userState // while it has reduces that may start
-	class     class      // when it last changed
+	spread  spread
+	delayed policy.Wait // Skips are reduces CR-RTS passed over and nobody has launched since
 }
 
-// userState holds a user's two skip counters: D_i^m and D_i^r.
-type userState struct {
-	maps, reduces counter
-	waiting       int // jobs with maps to start
-	ready         int // jobs with reduces that may start
+// The waits of a user: D_i^m and D_i^r.
+const (
+	waitMaps = iota
+	waitReduces
+)
+
+// Prepare implements dispatch.Rule.
+func (r *rule) Prepare(in *policy.Input) {
+	r.journal = in.Journal
+	r.jobs.Prune(in.View)
+	if in.Offer.Node == nil { // plans
+		r.cluster.read(in)
+	} else {
+		r.cluster.refresh(in)
+	}
 }
 
-// Remembered returns how many jobs and users the policy keeps state of.
-func (p *Policy) Remembered() int { return p.jobs.Len() + p.users.Len() }
+// Startable implements dispatch.Rule: reduces start from the job's completion
+// threshold on.
+func (r *rule) Startable(v state.View, j *state.Job, s *state.Stage) bool {
+	switch s.Kind {
+	case model.StageMap:
+		return true
+	case model.StageReduce:
+		predicted := predict(j)
+		return r.reduces.due(v, j, &predicted)
+	case model.StageOther, model.StageAM:
+	}
+	return false
+}
 
-// Place implements policy.Policy: Algorithm 1.
+// Passes implements dispatch.Rule: Algorithm 1.
 //
 // Deviation: there is no request for a map or for a reduce in YARN. At or above
 // the congestion threshold maps are tried first, because CR-RTS is to spare the
@@ -122,79 +132,94 @@ func (p *Policy) Remembered() int { return p.jobs.Len() + p.users.Len() }
 // type_order=network reduces of any user go before all maps (algorithms.md
 // 2.3.2): where containers are short those fill with reduces that wait for maps,
 // and users whose jobs have maps alone are never served.
-func (p *Policy) Place(in *policy.Input) []model.Placement {
-	p.cluster.refresh(in.View)
-	p.reduces.follow(in.View)
-	if !in.Offer.Usable() {
-		return nil
+func (r *rule) Passes(in *policy.Input) []dispatch.Pass {
+	r.congested = r.isCongested(in.View, in.Offer.Node.Rack)
+	r.available = unlimited
+	if r.params.MTS {
+		r.available = r.maps.availableOn(in.View, in.Offer.Node)
 	}
-	congested := p.congested(in.View, in.Offer.Node.Rack)
-	if p.reducesFirst(in, congested) {
-		if placed := p.placeReduce(in, congested); placed != nil {
-			return placed
-		}
-		return p.placeMap(in, congested)
+	r.reducePass.Slack = dispatch.Slack{}
+	if r.congested {
+		r.reducePass.Slack = r.slack(r.params.ReduceSkips, r.params.ReduceWaitS)
 	}
-	if placed := p.placeMap(in, congested); placed != nil {
-		return placed
+	r.passes = append(r.passes[:0], r.mapPass, r.reducePass)
+	if r.reducesFirst(in) {
+		r.passes[0], r.passes[1] = r.passes[1], r.passes[0]
 	}
-	return p.placeReduce(in, congested)
+	return r.passes
 }
 
-func (p *Policy) reducesFirst(in *policy.Input, congested bool) bool {
-	switch p.params.TypeOrder {
+func (r *rule) reducesFirst(in *policy.Input) bool {
+	switch r.params.TypeOrder {
 	case ByTurn:
-		return !congested && p.turnOfReduce(in)
+		return !r.congested && r.isTurnOfReduce(in)
 	case ReducesFirst:
 		return true
 	case MapsFirst:
 		return false
 	case ByNetwork:
 	}
-	return !congested
+	return !r.congested
 }
 
-// turnOfReduce reports whether the first user in fair order with anything to
+// isTurnOfReduce reports whether the first user in fair order with anything to
 // launch has a reduce.
-func (p *Policy) turnOfReduce(in *policy.Input) bool {
+func (r *rule) isTurnOfReduce(in *policy.Input) bool {
 	for _, u := range in.View.Users() {
-		if p.reduces.ready(u) {
-			return true
-		}
+		maps := false
 		for _, j := range u.Jobs() {
-			if in.Admits(j.Map) {
-				return false
+			if j.Reduce.Pending > 0 && r.Startable(in.View, j, j.Reduce) {
+				return true
 			}
+			maps = maps || in.Admits(j.Map)
+		}
+		if maps {
+			return false
 		}
 	}
 	return false
 }
 
-func (p *Policy) placeMap(in *policy.Input, congested bool) []model.Placement {
-	if p.params.MTS {
-		return p.maps.place(in, congested)
-	}
-	return p.maps.plain(in)
-}
-
-func (p *Policy) placeReduce(in *policy.Input, congested bool) []model.Placement {
-	switch {
-	case congested:
-		return p.reduces.crRTS(in)
-	case p.params.CARTS:
-		return p.reduces.caRTS(in)
-	}
-	return p.reduces.plain(in)
-}
-
-// congested is NetState >= CongestionThreshold for a request from a rack. The
+// isCongested is NetState >= CongestionThreshold for a request from a rack. The
 // paper reads the network's condition of that rack (Algorithm 1) and, in
 // §III-D, "the cross-rack network load in the cluster": the scope says which.
 // Without CR-RTS nothing is ever congested.
-func (c *common) congested(v state.View, rack *state.Rack) bool {
-	if !c.params.CRRTS {
+func (r *rule) isCongested(v state.View, rack *state.Rack) bool {
+	if !r.params.CRRTS {
 		return false
 	}
-	limit := c.params.CongestionThreshold
-	return c.params.Scope.Busy(v, rack, limit, func(r *state.Rack) bool { return r.Utilization >= limit })
+	limit := r.params.CongestionThreshold
+	return r.params.Scope.Busy(v, rack, limit, func(r *state.Rack) bool { return r.Utilization >= limit })
 }
+
+// Order implements dispatch.Rule.
+func (r *rule) Order(in *policy.Input, c *dispatch.Candidate) bool {
+	switch {
+	case c.Stage.Kind == model.StageMap && r.params.MTS:
+		return r.maps.mts(in, c)
+	case c.Stage.Kind == model.StageMap:
+		return r.maps.plain(in, c)
+	case r.congested:
+		return r.reduces.crRTS(in, c)
+	case r.params.CARTS:
+		return r.reduces.caRTS(in, c)
+	}
+	c.Key = dispatch.Key{Reason: model.ReasonFairShare, Good: true, Least: true}
+	return true
+}
+
+// Launched implements dispatch.Launcher: one delayed reduce less is left.
+func (r *rule) Launched(in *policy.Input, j *state.Job, s *state.Stage) {
+	if k := r.jobs.Find(j); s.Kind == model.StageReduce && k != nil && k.delayed.Skips > 0 {
+		in.Journal.Edit(&k.delayed).Skips = min(k.delayed.Skips, s.Pending) - 1
+	}
+}
+
+// slack is how long a user may be passed over: D^m or D^r, or the 5 s that stand
+// for either on a real cluster (§IV-A).
+func (r *rule) slack(skips int, waitS float64) dispatch.Slack {
+	return dispatch.Slack{ByCount: r.params.Skips == ByCount, Count: skips, Time: seconds(waitS)}
+}
+
+// Remembered returns of how many jobs the rule keeps state.
+func (r *rule) Remembered() int { return r.jobs.Len() }

@@ -7,6 +7,7 @@ import (
 
 	"heddle/core/model"
 	"heddle/core/policy"
+	"heddle/core/policy/dispatch"
 )
 
 // TypeOrder says which kind of task an untyped container is tried with first.
@@ -46,15 +47,6 @@ type Reset string
 const (
 	ResetLocal  Reset = "local"  // those that meet both requirements: Algorithm 2
 	ResetLaunch Reset = "launch" // all: the text
-)
-
-// Excess says when rule 2(b) may exceed the threshold.
-type Excess string
-
-// The two readings (algorithms.md 2.3.3).
-const (
-	ExcessUser Excess = "user" // when the user has no shuffle-qualified map: Algorithm 2
-	ExcessAll  Excess = "all"  // when no user has one: the text
 )
 
 // Portion says which map output MapOutputPortion is of.
@@ -121,25 +113,24 @@ type MapParams struct {
 	MTS                 bool          `json:"mts" doc:"schedule maps by MTS; false is delay scheduling by user"`
 	TrafficThreshold    ThresholdMode `json:"traffic_threshold" doc:"a node's limit of predicted map output: auto is equation 3, fixed is traffic_threshold_mib, off is none"`
 	TrafficThresholdMiB float64       `json:"traffic_threshold_mib" doc:"the limit with traffic_threshold: fixed"`
-	Containers          int           `json:"containers" doc:"m of equation 3, containers per node; 0 is the node's memory over a map's"`
 	GammaNode           float64       `json:"gamma_node" doc:"cost per byte of a map that reads on its node (III-C)"`
 	GammaRack           float64       `json:"gamma_rack" doc:"cost per byte of a map that reads in its rack"`
 	GammaRemote         float64       `json:"gamma_remote" doc:"cost per byte of a map that reads from another rack"`
 	MapReset            Reset         `json:"map_reset" doc:"which launches set a user's map skips back: local is Algorithm 2, launch the text"`
-	OverThreshold       Excess        `json:"over_threshold" doc:"when a map may exceed the limit: user, that user has none below it; all, nobody has"`
 }
 
 // ReduceParams are the settings of CA-RTS, of CR-RTS and of plans.
 type ReduceParams struct {
-	CARTS         bool       `json:"ca_rts" doc:"schedule reduces by CA-RTS below the congestion threshold; false is fair order at Hadoop's slowstart"`
-	Portion       Portion    `json:"portion" doc:"which map output ReduceNum follows: predicted counts running maps too, completed does not"`
-	Priority      Priority   `json:"priority" doc:"what goes first within a category: delayed jobs, complete ones (all maps done), or either alike"`
-	FirstUserOnly bool       `json:"first_user_only" doc:"CA-RTS looks at the first user alone, as printed"`
-	Completion    Completion `json:"completion" doc:"when a job's reduces may start: adaptive, table (by shuffle size) or slowstart (Hadoop's)"`
-	CRRTS         bool       `json:"cr_rts" doc:"schedule reduces by CR-RTS at or above the congestion threshold; false makes no difference between the two"`
-	MapGate       Gate       `json:"map_gate" doc:"maps of medium and heavy jobs on a congested rack: soft, they wait their turn out; strict, they wait; off"`
-	ReduceReset   bool       `json:"reduce_reset" doc:"a reduce that waited its turn out sets the user's reduce skips back; Algorithm 4 prints no reset"`
-	HoldMaxS      float64    `json:"hold_max_s" doc:"the longest a plan holds a job's reduces in all, for maps to complete and again while uplinks are congested; 0 is never"`
+	CARTS       bool       `json:"ca_rts" doc:"schedule reduces by CA-RTS below the congestion threshold; false is fair order at Hadoop's slowstart"`
+	Portion     Portion    `json:"portion" doc:"which map output ReduceNum follows: predicted counts running maps too, completed does not"`
+	Priority    Priority   `json:"priority" doc:"what goes first within a category: delayed jobs, complete ones (all maps done), or either alike"`
+	Completion  Completion `json:"completion" doc:"when a job's reduces may start: adaptive, table (by shuffle size) or slowstart (Hadoop's)"`
+	CRRTS       bool       `json:"cr_rts" doc:"schedule reduces by CR-RTS at or above the congestion threshold; false makes no difference between the two"`
+	MapGate     Gate       `json:"map_gate" doc:"maps of medium and heavy jobs on a congested rack: soft, they wait their turn out; strict, they wait; off"`
+	ReduceReset bool       `json:"reduce_reset" doc:"a reduce that waited its turn out sets the user's reduce skips back; Algorithm 4 prints no reset"`
+	// WaitForTargetsS is heddle's: 0 is the paper to the letter.
+	WaitForTargetsS float64 `json:"wait_for_targets_s" doc:"how many seconds the reduces of a medium or heavy job wait for racks where ReduceNum is not reached, counted from its last reduce launched; 0 is the paper's, which exceeds ReduceNum at once"`
+	HoldMaxS        float64 `json:"hold_max_s" doc:"the longest a plan holds a job's reduces in all, for maps to complete and again while uplinks are congested; 0 is never"`
 }
 
 // DefaultParams returns the paper's values (§IV-A) and the resolutions of
@@ -152,7 +143,7 @@ func DefaultParams() Params {
 		Skips: ByTime, MapSkips: 135, ReduceSkips: 135, MapWaitS: 5, ReduceWaitS: 5,
 		MapParams: MapParams{
 			MTS: true, TrafficThreshold: ThresholdAuto, GammaRack: 1, GammaRemote: 2,
-			MapReset: ResetLocal, OverThreshold: ExcessUser,
+			MapReset: ResetLocal,
 		},
 		ReduceParams: ReduceParams{
 			CARTS: true, Portion: PortionPredicted, Priority: DelayedFirst, Completion: CompletionAdaptive,
@@ -193,10 +184,10 @@ func (p *Params) Validate() error {
 	if p.TrafficThreshold == ThresholdFixed && p.TrafficThresholdMiB == 0 {
 		errs = append(errs, errors.New("traffic_threshold_mib: must be above 0 when traffic_threshold is fixed"))
 	}
-	within("containers", float64(p.Containers), 0, maxCount)
 	within("gamma_node", p.GammaNode, 0, 1000)
 	within("gamma_rack", p.GammaRack, 0, 1000)
 	within("gamma_remote", p.GammaRemote, 0, 1000)
+	within("wait_for_targets_s", p.WaitForTargetsS, 0, maxSeconds)
 	within("hold_max_s", p.HoldMaxS, 0, maxHold)
 	return errors.Join(append(errs,
 		policy.OneOf("scope", p.Scope, policy.Scopes()...),
@@ -204,7 +195,6 @@ func (p *Params) Validate() error {
 		policy.OneOf("skips", p.Skips, ByTime, ByCount),
 		policy.OneOf("traffic_threshold", p.TrafficThreshold, ThresholdAuto, ThresholdFixed, ThresholdOff),
 		policy.OneOf("map_reset", p.MapReset, ResetLocal, ResetLaunch),
-		policy.OneOf("over_threshold", p.OverThreshold, ExcessUser, ExcessAll),
 		policy.OneOf("portion", p.Portion, PortionPredicted, PortionCompleted),
 		policy.OneOf("priority", p.Priority, DelayedFirst, CompleteFirst, Either),
 		policy.OneOf("completion", p.Completion, CompletionAdaptive, CompletionTable, CompletionSlowstart),
@@ -218,22 +208,19 @@ func New(raw json.RawMessage) (policy.Policy, error) {
 }
 
 // NewWith builds the policy from parameters.
-func NewWith(p Params) (*Policy, error) {
+func NewWith(p Params) (*dispatch.Dispatcher, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
 	}
-	byTime := p.Skips == ByTime
-	shared := &common{
-		params:  p,
-		classes: classes{light: mib(p.LightMiB), heavy: mib(p.HeavyMiB), small: mib(p.SmallInputMiB)},
-		jobs:    policy.JobsLeaving(func(s *jobState) { s.count(nil, nil) }),
-	}
-	return &Policy{
-		common:  shared,
-		maps:    mapScheduler{shared, patience{byTime: byTime, skips: p.MapSkips, wait: seconds(p.MapWaitS)}},
-		reduces: reduceScheduler{shared, patience{byTime: byTime, skips: p.ReduceSkips, wait: seconds(p.ReduceWaitS)}},
-		holdMax: seconds(p.HoldMaxS),
-	}, nil
+	return dispatch.New(newRule(p), dispatch.Settings{Fairness: policy.Fair, TargetWait: seconds(p.WaitForTargetsS)}), nil
+}
+
+func newRule(p Params) *rule {
+	f := &facts{params: p, classes: classes{light: mib(p.LightMiB), heavy: mib(p.HeavyMiB), small: mib(p.SmallInputMiB)}}
+	r := &rule{facts: f, maps: mapRule{f}, reduces: reduceRule{f}}
+	r.mapPass = dispatch.Pass{Kinds: []model.Stage{model.StageMap}, Wait: waitMaps, Slack: r.slack(p.MapSkips, p.MapWaitS), Local: true}
+	r.reducePass = dispatch.Pass{Kinds: []model.Stage{model.StageReduce}, Wait: waitReduces}
+	return r
 }
 
 func seconds(s float64) model.Duration { return model.Duration(s * float64(model.Second)) }

@@ -3,6 +3,8 @@ package nas
 import (
 	"math"
 
+	"heddle/core/policy"
+
 	"heddle/core/model"
 	"heddle/core/state"
 )
@@ -16,14 +18,14 @@ type overview struct {
 	mapMemory float64 // MiB of an average map, 0 when no job has told
 	shuffling int     // jobs with running reduces
 
-	nodes state.NodesMark
+	nodes state.NodesRevision
 	runs  []bool    // racks with running nodes, by rack number
 	link  []float64 // their uplinks' capacity in the slower direction, bytes/s; 0 where it is not known
 }
 
 // look takes note of the racks when they changed.
 func (o *overview) look(v state.View) {
-	nodes := v.Capacity().Mark
+	nodes := v.Capacity().Revision
 	if nodes == o.nodes {
 		return
 	}
@@ -38,15 +40,18 @@ func (o *overview) look(v state.View) {
 // "periodically".
 const refreshEvery = model.Second
 
-func (o *overview) refresh(v state.View) {
+func (o *overview) refresh(in *policy.Input) {
+	v := in.View
 	o.look(v)
 	if age := v.Now().Sub(o.at); o.known && age >= 0 && age < refreshEvery {
 		return
 	}
-	o.read(v)
+	o.read(in)
 }
 
-func (o *overview) read(v state.View) {
+func (o *overview) read(in *policy.Input) {
+	v := in.View
+	policy.Save(in.Journal, o)
 	o.look(v)
 	o.known, o.at = true, v.Now()
 	// Sums of integers: the order of jobs does not matter to the last bit.
@@ -83,15 +88,15 @@ const unlimited model.Bytes = math.MaxInt64 / 2
 // Deviation: the paper's nodes are alike and have m containers each. A YARN node
 // has room for as many maps as its memory holds, so that m is the node's own and
 // the sum over the nodes is still what a wave puts out (equation 2).
-func (ms *mapScheduler) trafficThreshold(n *state.Node) model.Bytes {
-	switch ms.params.TrafficThreshold {
+func (m mapRule) trafficThreshold(n *state.Node) model.Bytes {
+	switch m.params.TrafficThreshold {
 	case ThresholdFixed:
-		return mib(ms.params.TrafficThresholdMiB)
+		return mib(m.params.TrafficThresholdMiB)
 	case ThresholdOff:
 		return unlimited
 	case ThresholdAuto:
 	}
-	limit := ms.cluster.perMap * float64(ms.containers(n))
+	limit := m.cluster.perMap * float64(m.containers(n))
 	if limit >= float64(unlimited) {
 		return unlimited
 	}
@@ -99,30 +104,12 @@ func (ms *mapScheduler) trafficThreshold(n *state.Node) model.Bytes {
 }
 
 // containers returns m of a node.
-func (ms *mapScheduler) containers(n *state.Node) int {
-	if ms.params.Containers > 0 {
-		return ms.params.Containers
-	}
+func (m mapRule) containers(n *state.Node) int {
 	if n.Slots.Typed() {
 		return n.Slots.Maps
 	}
-	if ms.cluster.mapMemory <= 0 {
+	if m.cluster.mapMemory <= 0 {
 		return 1
 	}
-	return max(int(float64(n.Total.MemoryMiB)/ms.cluster.mapMemory), 1)
-}
-
-// available is what a node's maps may still put out: the threshold without the
-// predicted output of the maps that run there. It is below zero after a launch
-// that exceeded the threshold, until maps end.
-func (ms *mapScheduler) available(v state.View, n *state.Node) model.Bytes {
-	avail := ms.trafficThreshold(n)
-	if avail == unlimited {
-		return unlimited
-	}
-	for _, r := range v.RunningMaps(n) {
-		predicted := predict(r.Job)
-		avail -= predicted.MapOutput() * model.Bytes(r.Count)
-	}
-	return avail
+	return max(int(float64(n.Total.MemoryMiB)/m.cluster.mapMemory), 1)
 }

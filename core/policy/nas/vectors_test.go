@@ -13,6 +13,7 @@ import (
 
 	"heddle/core/model"
 	"heddle/core/policy"
+	"heddle/core/policy/dispatch"
 	"heddle/core/policy/policytest"
 	"heddle/core/state"
 )
@@ -25,11 +26,11 @@ func TestAnalysis(t *testing.T) {
 		name      string
 		got, want float64
 	}{
-		{"within 10 skips", LaunchedWithin(10, job, job, job), 0.7854},
-		{"within 40 skips", LaunchedWithin(40, job, job, job), 0.9979},
-		{"without skips", LaunchedWithin(0, job), 0},
-		{"a light job among 3 users", LightAmong(3, 1, 0.687), 0.9693},
-		{"a light job among 5 users", LightAmong(5, 1, 0.687), 0.9970},
+		{"within 10 skips", launchedWithin(10, job, job, job), 0.7854},
+		{"within 40 skips", launchedWithin(40, job, job, job), 0.9979},
+		{"without skips", launchedWithin(0, job), 0},
+		{"a light job among 3 users", lightAmong(3, 1, 0.687), 0.9693},
+		{"a light job among 5 users", lightAmong(5, 1, 0.687), 0.9970},
 	} {
 		if math.Abs(tc.got-tc.want) > 5e-5 {
 			t.Errorf("%s: %.4f, want %.4f", tc.name, tc.got, tc.want)
@@ -80,17 +81,23 @@ func app(id string, maps, reduces int, each bytes, done ...string) policytest.Ap
 	return a
 }
 
-func built(tb testing.TB, change func(*Params)) *Policy {
+func built(tb testing.TB, change func(*Params)) *policyAndRule {
 	tb.Helper()
 	params := DefaultParams()
 	if change != nil {
 		change(&params)
 	}
-	p, err := NewWith(params)
-	if err != nil {
+	if err := params.Validate(); err != nil {
 		tb.Fatal(err)
 	}
-	return p
+	r := newRule(params)
+	return &policyAndRule{rule: r, Dispatcher: dispatch.New(r, dispatch.Settings{Fairness: policy.Fair})}
+}
+
+// policyAndRule is the policy with what it is made of.
+type policyAndRule struct {
+	*rule
+	*dispatch.Dispatcher
 }
 
 // A.2 and 2.3.4: the slides' jobs have 648 units in 24 maps, so TrafficThreshold
@@ -110,7 +117,6 @@ func TestTrafficThreshold(t *testing.T) {
 		{"m = 1", 1, slides, nil, 27 * model.MiB},
 		{"m = 2: one large map and one small one", 2, slides, nil, 54 * model.MiB},
 		{"m = 6", 6, slides, nil, 162 * model.MiB},
-		{"m by hand", 6, slides, func(p *Params) { p.Containers = 2 }, 54 * model.MiB},
 		{"by hand", 6, slides, func(p *Params) { p.TrafficThreshold, p.TrafficThresholdMiB = ThresholdFixed, 10 }, 10 * model.MiB},
 		{"off", 6, slides, func(p *Params) { p.TrafficThreshold = ThresholdOff }, unlimited},
 		{"no maps", 6, nil, nil, unlimited},
@@ -121,7 +127,7 @@ func TestTrafficThreshold(t *testing.T) {
 			t.Parallel()
 			p := built(t, tc.change)
 			s := policytest.NewSession(p, policytest.Scene{Nodes: workers(4, tc.containers), Apps: tc.apps, Config: state.DefaultConfig()})
-			p.cluster.refresh(s.View())
+			p.cluster.refresh(&policy.Input{View: s.View()})
 			if got := p.maps.trafficThreshold(s.View().Nodes()[0]); got != tc.want {
 				t.Errorf("threshold %d, want %d", got, tc.want)
 			}
@@ -138,7 +144,7 @@ func TestThresholdIsRefreshed(t *testing.T) {
 		Nodes: workers(2, 2), Apps: []policytest.App{app("1", 6, 6, bytes{10 * model.MiB, 0})}, Config: state.DefaultConfig(),
 	})
 	threshold := func(s *policytest.Session) model.Bytes {
-		p.cluster.refresh(s.View())
+		p.cluster.refresh(&policy.Input{View: s.View()})
 		return p.maps.trafficThreshold(s.View().Nodes()[0])
 	}
 	if got := threshold(empty); got != unlimited {
@@ -179,7 +185,7 @@ func TestReduceNum(t *testing.T) {
 			scene.Nodes[4].State, scene.Nodes[5].State = model.NodeLost, model.NodeLost
 			p := built(t, nil)
 			v := policytest.NewSession(p, scene).View()
-			p.cluster.refresh(v)
+			p.cluster.refresh(&policy.Input{View: v})
 			j := v.Job("1")
 			predicted := j.Predict()
 			s := p.reduces.spreadOf(v, j, &predicted)
@@ -274,7 +280,7 @@ func TestMapsStayBelowTheThreshold(t *testing.T) {
 					continue
 				}
 				launched++
-				if left := p.maps.available(s.View(), s.View().Node(node)); left < 0 {
+				if left := p.maps.availableOn(s.View(), s.View().Node(node)); left < 0 {
 					rt.Fatalf("%+v leaves %d", placed, left)
 				}
 			}
@@ -333,7 +339,7 @@ func TestReadingsConform(t *testing.T) {
 		`{"mts":false,"ca_rts":false}`,
 		`{"mts":false,"ca_rts":false,"cr_rts":false}`,
 		`{"skips":"count","map_skips":3,"reduce_skips":3}`,
-		`{"map_reset":"launch","over_threshold":"all","portion":"completed","priority":"either","completion":"table"}`,
+		`{"map_reset":"launch","portion":"completed","priority":"either","completion":"table"}`,
 		`{"scope":"any","type_order":"maps","map_gate":"off","reduce_reset":false,"completion":"slowstart"}`,
 		`{"scope":"mean","type_order":"reduces","traffic_threshold":"fixed","traffic_threshold_mib":64}`,
 	} {
@@ -362,8 +368,8 @@ func TestParams(t *testing.T) {
 			[]string{"congestion_threshold:", "scope:", "type_order:", "skips:", "map_skips:", "map_wait_s:", "traffic_threshold:", "hold_max_s:"},
 		},
 		{
-			`{"map_reset":"x","over_threshold":"x","portion":"x","priority":"x","completion":"x","map_gate":"x","gamma_rack":-1}`,
-			[]string{"map_reset:", "over_threshold:", "portion:", "priority:", "completion:", "map_gate:", "gamma_rack:"},
+			`{"map_reset":"x","portion":"x","priority":"x","completion":"x","map_gate":"x","gamma_rack":-1}`,
+			[]string{"map_reset:", "portion:", "priority:", "completion:", "map_gate:", "gamma_rack:"},
 		},
 	} {
 		p, err := New([]byte(tc.raw))
@@ -389,13 +395,13 @@ func TestUsersAreForgotten(t *testing.T) {
 	apps[1].User = "bob"
 	scene := policytest.Scene{Nodes: workers(4, 2), Apps: apps, Config: state.DefaultConfig()}
 	policytest.NewSession(p, scene).Offer("n03", "", 0)
-	if p.Remembered() != 4 {
-		t.Fatalf("%d jobs and users are remembered, want 2 and 2", p.Remembered())
+	if p.Dispatcher.Remembered() != 4 {
+		t.Fatalf("%d jobs and users are remembered, want 2 and 2", p.Dispatcher.Remembered())
 	}
 	scene.Apps = apps[:1]
 	policytest.NewSession(p, scene).Offer("n03", "", 0)
-	if p.users.Len() != 1 || p.Remembered() != 2 {
-		t.Errorf("%d users, %d jobs and users are remembered, want ann and hers", p.users.Len(), p.Remembered())
+	if p.Dispatcher.Remembered() != 2 {
+		t.Errorf("%d jobs and users are remembered, want ann and hers", p.Dispatcher.Remembered())
 	}
 }
 
@@ -422,30 +428,9 @@ func TestDelayedReducesAreUsedUp(t *testing.T) {
 }
 
 // delayed is how many reduces were passed over and not launched since.
-func delayed(p *Policy) (n int) {
+func delayed(p *policyAndRule) (n int) {
 	for _, s := range p.jobs.All() {
-		n += s.delayed
+		n += s.delayed.Skips
 	}
 	return n
-}
-
-// A clock that was set back starts a wait anew.
-func TestClockSetBack(t *testing.T) {
-	t.Parallel()
-	d := patience{byTime: true, wait: 5 * model.Second}
-	var c counter
-	c.skip(100_000)
-	c.skip(10_000)
-	for _, tc := range []struct {
-		now  model.Time
-		want bool
-	}{{14_999, false}, {15_000, true}} {
-		if got := d.over(&c, tc.now); got != tc.want {
-			t.Errorf("at %d over: %t", tc.now, got)
-		}
-	}
-	c.reset()
-	if d.over(&c, 1_000_000) {
-		t.Error("over after a reset")
-	}
 }

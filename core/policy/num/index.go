@@ -4,9 +4,10 @@ import (
 	"cmp"
 	"math"
 
+	"heddle/core/policy/num/schedule"
+
 	"heddle/core/model"
 	"heddle/core/policy"
-	"heddle/core/shuffle/tandem"
 	"heddle/core/state"
 )
 
@@ -14,13 +15,12 @@ import (
 type entry struct {
 	id        model.AppID
 	submitted model.Time
-	fluid     tandem.Job // as it was sized last
-	due       bool       // reduces may run
-	ready     bool       // there is something for a reduce to fetch, or the maps are over
-	buffered  int64      // map output that reduces could fetch, in parts of bufferUnit
-	waiting   bool       // for a node-local map
-	since     model.Time // of that
-	rank      [2]int     // of its maps and of its reduces in the last Plan
+	fluid     schedule.Job // as it was sized last
+	due       bool         // reduces may run
+	ready     bool         // there is something for a reduce to fetch, or the maps are over
+	buffered  int64        // map output that reduces could fetch, in parts of bufferUnit
+	wait      policy.Wait  // for a node-local map
+	rank      [2]int       // of its maps and of its reduces in the last Plan
 
 	at  [maxOrders]int // place in each order, plus 1; 0 is not in it
 	key [maxOrders]float64
@@ -34,7 +34,7 @@ const maxOrders = 5
 // heap.
 type order struct {
 	n       int // its number, below maxOrders
-	policy  tandem.Policy
+	policy  schedule.Schedule
 	lane    int
 	shuffle bool // the shuffle queue; else a lane of the map queue
 
@@ -97,7 +97,7 @@ type index struct {
 	shuffle  *order // one of them
 	buffered int64  // of all jobs past slowstart, in parts of bufferUnit
 
-	mark     state.Mark     // up to which the jobs are as the cluster has them
+	mark     state.Revision // up to which the jobs are as the cluster has them
 	changed  []*state.Job   // since then; empty between offers
 	total    model.Resource // of the nodes that ran when capacity was computed
 	capacity capacity
@@ -107,7 +107,7 @@ type index struct {
 const bufferUnit = 1e-6
 
 // add makes an order.
-func (x *index) add(policy tandem.Policy, lane int, shuffle bool) *order {
+func (x *index) add(policy schedule.Schedule, lane int, shuffle bool) *order {
 	o := &order{n: len(x.orders), policy: policy, lane: lane, shuffle: shuffle}
 	x.orders = append(x.orders, o)
 	return o
@@ -118,7 +118,7 @@ func (x *index) add(policy tandem.Policy, lane int, shuffle bool) *order {
 func (x *index) look(v state.View) {
 	if total := v.Capacity().Total; total != x.total {
 		x.total, x.capacity = total, x.sizes.capacity(v)
-		x.mark = state.Mark{}
+		x.mark = state.Revision{}
 	}
 	x.changed, x.mark = v.Changed(x.mark, x.changed[:0])
 	for i, j := range x.changed {

@@ -5,13 +5,15 @@ import (
 	"slices"
 	"testing"
 
+	"heddle/core/policy/num/schedule"
+
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"heddle/core/lab/fluid/tandem"
 	"heddle/core/model"
 	"heddle/core/policy"
 	"heddle/core/policy/policytest"
-	"heddle/core/shuffle/tandem"
 	"heddle/core/state"
 )
 
@@ -23,8 +25,8 @@ func TestIndexIsTheRankingFromScratch(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		draw := func(lo, hi int) int { return rapid.IntRange(lo, hi).Draw(t, "n") }
 		params := DefaultParams()
-		params.P1 = rapid.SampledFrom(tandem.Policies()).Draw(t, "p1")
-		params.P2 = rapid.SampledFrom(tandem.Policies()).Draw(t, "p2")
+		params.P1 = rapid.SampledFrom(schedule.All()).Draw(t, "p1")
+		params.P2 = rapid.SampledFrom(schedule.All()).Draw(t, "p2")
 		params.MapRate = 1e6 * float64(draw(1, 100))
 		params.BufferS = float64(draw(0, 2))
 		p, err := NewWith(params)
@@ -100,7 +102,7 @@ func compare(t *rapid.T, p *Policy, v state.View) {
 	if p.queues.buffered != scratch.queues.buffered {
 		t.Fatalf("%d us buffered, want %d", p.queues.buffered, scratch.queues.buffered)
 	}
-	var jobs []tandem.Job // in the map queue, by arrival
+	var jobs []schedule.Job // in the map queue, by arrival
 	for _, j := range v.Jobs() {
 		if j.Map.Pending > 0 {
 			jobs = append(jobs, scratch.queues.jobs.Find(j).fluid)
@@ -116,8 +118,8 @@ func compare(t *rapid.T, p *Policy, v state.View) {
 }
 
 // output is tandem's, with the ratios in whole parts.
-func output(p tandem.Policy, jobs []tandem.Job) float64 {
-	shares := p.MapShares(nil, jobs)
+func output(p schedule.Schedule, jobs []schedule.Job) float64 {
+	shares := tandem.Single{Schedule: p}.MapShares(nil, jobs)
 	jobs = slices.Clone(jobs)
 	for i := range jobs {
 		jobs[i].Ratio = float64(parts(&entry{fluid: jobs[i]})) * ratioUnit
@@ -144,17 +146,17 @@ func ids(o *order) []model.AppID {
 }
 
 // Whatever the weights, the second has had their sum to less than one container.
-func TestDue(t *testing.T) {
+func TestDeficit(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		var d due
+		var d policy.Wait
 		sum, got := 0.0, 0
 		for range rapid.IntRange(1, 200).Draw(t, "containers") {
 			w := float64(rapid.IntRange(0, 20).Draw(t, "weight")) / 20
-			if d.turn(w) {
+			if secondsTurn(&d, w) {
 				got++
 			}
-			d.grant(w)
+			charge(&d, w)
 			sum += w
 			if off := sum - float64(got); off < -1e-6 || off >= 1 {
 				t.Fatalf("%d containers for weights of %g", got, sum)

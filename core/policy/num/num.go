@@ -3,7 +3,7 @@
 // Usage in MapReduce Scheduling"; algorithms.md 2.2). NUM serves the jobs in the
 // order of P1, which is good for response time, and gives a part of the map
 // containers to the pick of P2, which is good for the network, whenever P1 alone
-// would let the network run dry. The rules themselves are package tandem's.
+// would let the network run dry. The rules themselves are package schedule's.
 //
 // The paper divides capacities among jobs of arbitrarily divisible work and
 // leaves real systems open (§6). What heddle makes of it (algorithms.md 2.2.10):
@@ -40,17 +40,17 @@ package num
 import (
 	"heddle/core/model"
 	"heddle/core/policy"
-	"heddle/core/shuffle/tandem"
+	"heddle/core/policy/num/schedule"
 	"heddle/core/state"
 )
 
 // The policies' keys in configuration, metrics and recordings.
 const (
 	Name      = "num"
-	MaxSRPT   = string(tandem.MaxSRPT)
-	SplitSRPT = string(tandem.SplitSRPT)
-	UOPT      = string(tandem.UOPT)
-	Fair      = string(tandem.Fair)
+	MaxSRPT   = string(schedule.MaxSRPT)
+	SplitSRPT = string(schedule.SplitSRPT)
+	UOPT      = string(schedule.UOPT)
+	Fair      = string(schedule.Fair)
 )
 
 // Policy is NUM, or one of its schedules alone.
@@ -58,8 +58,8 @@ type Policy struct {
 	params Params
 	delay  model.Duration
 
-	first, second side // P1 and P2; second has no lanes where P1 is alone
-	mix           due  // of P2
+	first, second side        // P1 and P2; second has no lanes where P1 is alone
+	mix           policy.Wait // Owed is P2's deficit
 	queues        index
 	stash         []*entry // jobs looked at that the node cannot serve
 }
@@ -71,9 +71,9 @@ var (
 
 // side is a schedule of the map queue.
 type side struct {
-	policy tandem.Policy
+	policy schedule.Schedule
 	lanes  []*order
-	halves due // of the second lane
+	halves policy.Wait // Owed is the deficit of the second lane
 	reason model.Reason
 }
 
@@ -121,12 +121,12 @@ func (p *Policy) reduceOf(in *policy.Input, ready bool) *state.Job {
 // mapOf returns the job whose turn it is in the map queue, nil for none, and why.
 func (p *Policy) mapOf(in *policy.Input) (*state.Job, model.Reason) {
 	s, weight := &p.first, 1-p.alpha()
-	if p.mix.turn(weight) {
+	if secondsTurn(&p.mix, weight) {
 		s = &p.second
 	}
 	j := p.pick(in, s)
 	if j != nil {
-		p.mix.grant(weight)
+		charge(in.Journal.Edit(&p.mix), weight)
 	}
 	return j, s.reason
 }
@@ -140,7 +140,7 @@ func (p *Policy) alpha() float64 {
 	if buffered <= p.params.BufferS {
 		buffered = 0
 	}
-	return tandem.Alpha(buffered, p.first.output(), p.second.output(), p.params.Theta)
+	return schedule.Alpha(buffered, p.first.output(), p.second.output(), p.params.Theta)
 }
 
 // output returns the rate at which the schedule puts out shuffle work, in parts
@@ -180,7 +180,7 @@ func (p *Policy) pick(in *policy.Input, s *side) *state.Job {
 	case len(a.heap) == 0:
 		weight = 1
 	}
-	if s.halves.turn(weight) {
+	if secondsTurn(&s.halves, weight) {
 		a, b = b, a
 	}
 	j := p.best(in, a, fits)
@@ -188,7 +188,7 @@ func (p *Policy) pick(in *policy.Input, s *side) *state.Job {
 		j = p.best(in, b, fits)
 	}
 	if j != nil && weight == 0.5 {
-		s.halves.grant(weight)
+		charge(in.Journal.Edit(&s.halves), weight)
 	}
 	return j
 }
@@ -200,16 +200,16 @@ func (p *Policy) waits(in *policy.Input, e *entry, j *state.Job) bool {
 	if p.delay <= 0 {
 		return false
 	}
-	level, _ := in.View.Locality(j.Map, in.Offer.Node)
+	level, _ := j.Map.Locality(in.Offer.Node)
 	now := in.View.Now()
 	switch {
 	case level == model.NodeLocal:
-		e.waiting = false
+		in.Journal.Edit(&e.wait).On = false
 		return false
-	case !e.waiting || e.since > now: // a clock that was set back starts the wait anew
-		e.waiting, e.since = true, now
+	case !e.wait.On || e.wait.Since > now: // a clock that was set back starts the wait anew
+		*in.Journal.Edit(&e.wait) = policy.Wait{On: true, Since: now}
 	}
-	return now.Sub(e.since) < p.delay
+	return now.Sub(e.wait.Since) < p.delay
 }
 
 // verdict is what an offer has to say to a job.
@@ -251,21 +251,19 @@ search:
 	return found
 }
 
-// due counts what is due to the second of two who share containers by weight:
-// after n containers it has had the sum of its weights, less than one off.
-type due float64
-
 // almost is how far below one container rounding may leave a sum of weights.
 const almost = 1 - 1e-9
 
-// turn reports whether the next container is the second's, whose weight it has.
-func (d due) turn(weight float64) bool { return float64(d)+weight >= almost }
+// secondsTurn reports whether the next container goes to the second of two that
+// share containers, whose weight it has: after n containers the second has had the
+// sum of its weights, less than one off.
+func secondsTurn(d *policy.Wait, weight float64) bool { return d.Owed+weight >= almost }
 
-// grant counts a container.
-func (d *due) grant(weight float64) {
-	turn := d.turn(weight)
-	*d += due(weight)
-	if turn {
-		*d = max(*d-1, 0)
+// charge counts a container.
+func charge(d *policy.Wait, weight float64) {
+	isSeconds := secondsTurn(d, weight)
+	d.Owed += weight
+	if isSeconds {
+		d.Owed = max(d.Owed-1, 0)
 	}
 }

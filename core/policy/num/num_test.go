@@ -5,13 +5,14 @@ import (
 	"strings"
 	"testing"
 
+	"heddle/core/policy/num/schedule"
+
 	"github.com/google/go-cmp/cmp"
 
 	"heddle/core/model"
 	"heddle/core/policy"
 	"heddle/core/policy/num"
 	"heddle/core/policy/policytest"
-	"heddle/core/shuffle/tandem"
 	"heddle/core/state"
 )
 
@@ -40,7 +41,7 @@ func scene(jobs ...job) policytest.Scene {
 	for at, has := range jobs {
 		a := policytest.App{
 			App:     model.App{ID: model.AppID(has.id), User: "ann", State: model.AppRunning, Submitted: policytest.Epoch.Add(model.Duration(at))},
-			MapTask: one, ReduceTask: one, Slowstart: state.DefaultSlowstart, MapInput: model.Unknown, MapOutput: model.Unknown,
+			MapTask: one, ReduceTask: one, Slowstart: 0.05, MapInput: model.Unknown, MapOutput: model.Unknown,
 		}
 		output := model.Bytes(has.ratio * float64(mapInput))
 		for i := range has.maps + has.running + has.done {
@@ -119,18 +120,18 @@ func TestMixOfContainers(t *testing.T) {
 	buffer.buffered = 190 // 2 s of 100e6 B/s
 	for _, tc := range []struct {
 		name  string
-		p2    tandem.Policy
+		p2    schedule.Schedule
 		theta float64
 		jobs  []job
 		want  float64 // of high
 	}{
-		{"case 3: r1 = .35, r2 = 2, alpha = .60606", tandem.UOPT, 1, []job{low, high}, 1 - 0.6060606},
-		{"theta bounds it", tandem.UOPT, 0.25, []job{low, high}, 0.25},
-		{"case 1: a buffer of two seconds", tandem.UOPT, 1, []job{low, buffer}, 0},
-		{"case 1: P2 is no better", tandem.MaxSRPT, 1, []job{low, high}, 0},
-		{"case 3: halves of SplitSRPT put out 1.175, alpha = .21212, of the rest half", tandem.SplitSRPT, 1, []job{low, high}, 0.3939393},
-		{"case 2: UOPT puts out .9", tandem.UOPT, 0.85, []job{low, {id: "high", maps: 90, done: 10, ratio: 0.9, reduces: 1}}, 0.85},
-		{"not covered: 1.5 and 2", tandem.UOPT, 1, []job{{id: "low", maps: 30, done: 10, ratio: 1.5, reduces: 1}, high}, 0},
+		{"case 3: r1 = .35, r2 = 2, alpha = .60606", schedule.UOPT, 1, []job{low, high}, 1 - 0.6060606},
+		{"theta bounds it", schedule.UOPT, 0.25, []job{low, high}, 0.25},
+		{"case 1: a buffer of two seconds", schedule.UOPT, 1, []job{low, buffer}, 0},
+		{"case 1: P2 is no better", schedule.MaxSRPT, 1, []job{low, high}, 0},
+		{"case 3: halves of SplitSRPT put out 1.175, alpha = .21212, of the rest half", schedule.SplitSRPT, 1, []job{low, high}, 0.3939393},
+		{"case 2: UOPT puts out .9", schedule.UOPT, 0.85, []job{low, {id: "high", maps: 90, done: 10, ratio: 0.9, reduces: 1}}, 0.85},
+		{"not covered: 1.5 and 2", schedule.UOPT, 1, []job{{id: "low", maps: 30, done: 10, ratio: 1.5, reduces: 1}, high}, 0},
 	} {
 		p := sized()
 		p.P2, p.Theta = tc.p2, tc.theta
@@ -152,13 +153,13 @@ func TestSchedulesAlone(t *testing.T) {
 		{id: "d", maps: 2, done: 10, ratio: 7, reduces: 1},    // 2 and 14
 	}
 	for _, tc := range []struct {
-		policy tandem.Policy
+		policy schedule.Schedule
 		want   string
 	}{
-		{tandem.MaxSRPT, "b b b b"},
-		{tandem.SplitSRPT, "b a b a"},
-		{tandem.UOPT, "d d a a"},
-		{tandem.Fair, "a b c d"},
+		{schedule.MaxSRPT, "b b b b"},
+		{schedule.SplitSRPT, "b a b a"},
+		{schedule.UOPT, "d d a a"},
+		{schedule.Fair, "a b c d"},
 	} {
 		p, err := num.Alone(tc.policy)([]byte(`{"map_rate":10e6}`))
 		if err != nil {
@@ -174,7 +175,7 @@ func TestSchedulesAlone(t *testing.T) {
 // Fair counts what a job has already (2.2.5).
 func TestFairCountsRunningMaps(t *testing.T) {
 	t.Parallel()
-	p, err := num.Alone(tandem.Fair)(nil)
+	p, err := num.Alone(schedule.Fair)(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -239,7 +240,7 @@ func TestBuffer(t *testing.T) {
 		{"before slowstart", 950, 1, 1, 10},
 	} {
 		p := sized()
-		p.P2, p.Theta, p.BufferS = tandem.UOPT, 1, tc.bufferS
+		p.P2, p.Theta, p.BufferS = schedule.UOPT, 1, tc.bufferS
 		s := scene(job{id: "low", maps: 20, done: 100, ratio: 0.2, reduces: 1}, job{id: "high", maps: 300, done: 200, ratio: 0.5, reduces: 1, buffered: tc.buffered})
 		s.Apps[1].Slowstart = tc.slowstart
 		if got := count(served(build(t, p), s, 10, model.StageMap, false), "high map"); got != tc.want {
@@ -263,7 +264,7 @@ func TestUnknownSizes(t *testing.T) {
 	if got := served(build(t, params), s, 1, "", false); got[0] != "known map" {
 		t.Errorf("with blocks of 200 MiB: served %v", got)
 	}
-	uopt, err := num.Alone(tandem.UOPT)(nil)
+	uopt, err := num.Alone(schedule.UOPT)(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -319,11 +320,11 @@ func TestParams(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{`{"p1":"uopt"}`, `{"map_rate":-1}`} {
-		if p, err := num.Alone(tandem.UOPT)([]byte(bad)); err == nil || p != nil {
+		if p, err := num.Alone(schedule.UOPT)([]byte(bad)); err == nil || p != nil {
 			t.Errorf("a schedule alone takes %s", bad)
 		}
 	}
-	if got := num.DefaultParams(); got.P1 != tandem.MaxSRPT || got.P2 != tandem.SplitSRPT || got.Theta != 0.85 {
+	if got := num.DefaultParams(); got.P1 != schedule.MaxSRPT || got.P2 != schedule.SplitSRPT || got.Theta != 0.85 {
 		t.Errorf("defaults %+v are not appendix C's", got)
 	}
 }

@@ -5,9 +5,10 @@ import (
 	"errors"
 	"fmt"
 
+	"heddle/core/policy/num/schedule"
+
 	"heddle/core/model"
 	"heddle/core/policy"
-	"heddle/core/shuffle/tandem"
 )
 
 // Sizes are the settings every policy of this package has: how jobs are sized,
@@ -27,17 +28,17 @@ func DefaultSizes() Sizes {
 
 // Params are NUM's own settings.
 type Params struct {
-	P1      tandem.Policy `json:"p1"       doc:"P1, good for response time: maxsrpt, splitsrpt, uopt or psfair (4.2)"`
-	P2      tandem.Policy `json:"p2"       doc:"P2, good for the network: one of the same"`
-	Theta   float64       `json:"theta"    doc:"the most of the map containers that P2 gets, 0 to 1 (4.2)"`
-	BufferS float64       `json:"buffer_s" doc:"seconds of the network that unfetched map output may be worth and still count as none; 0 is the paper"`
+	P1      schedule.Schedule `json:"p1"       doc:"P1, good for response time: maxsrpt, splitsrpt, uopt or psfair (4.2)"`
+	P2      schedule.Schedule `json:"p2"       doc:"P2, good for the network: one of the same"`
+	Theta   float64           `json:"theta"    doc:"the most of the map containers that P2 gets, 0 to 1 (4.2)"`
+	BufferS float64           `json:"buffer_s" doc:"seconds of the network that unfetched map output may be worth and still count as none; 0 is the paper"`
 	Sizes
 }
 
 // DefaultParams returns the paper's best, NUM(MaxSRPT, SplitSRPT, 0.85), with a
 // second of buffer: less is gone before heddle reads the counters again.
 func DefaultParams() Params {
-	return Params{P1: tandem.MaxSRPT, P2: tandem.SplitSRPT, Theta: 0.85, BufferS: 1, Sizes: DefaultSizes()}
+	return Params{P1: schedule.MaxSRPT, P2: schedule.SplitSRPT, Theta: 0.85, BufferS: 1, Sizes: DefaultSizes()}
 }
 
 // maxSeconds bounds every duration: a day is beyond any use.
@@ -46,7 +47,7 @@ const maxSeconds = 24 * 60 * 60
 // Validate reports every setting that is out of range.
 func (p Params) Validate() error {
 	var errs []error
-	if err := (&tandem.NUM{P1: p.P1, P2: p.P2, Theta: p.Theta}).Validate(); err != nil {
+	if err := schedule.Validate(p.P1, p.P2, p.Theta); err != nil {
 		errs = append(errs, err)
 	}
 	return errors.Join(append(errs, within("buffer_s", p.BufferS, 0, maxSeconds), p.Sizes.Validate())...)
@@ -84,7 +85,7 @@ func NewWith(p Params) (*Policy, error) {
 }
 
 // Alone returns what builds one of the schedules as a policy of its own.
-func Alone(schedule tandem.Policy) policy.Factory {
+func Alone(schedule schedule.Schedule) policy.Factory {
 	return func(raw json.RawMessage) (policy.Policy, error) {
 		s := DefaultSizes()
 		if err := policy.Decode(raw, &s); err != nil {
@@ -98,7 +99,7 @@ func Alone(schedule tandem.Policy) policy.Factory {
 }
 
 // assemble builds a policy whose first, and as yet only, schedule is given.
-func assemble(p Params, first tandem.Policy) *Policy {
+func assemble(p Params, first schedule.Schedule) *Policy {
 	built := &Policy{params: p, delay: model.Duration(p.DelayS * float64(model.Second))}
 	x := &built.queues
 	x.sizes, x.jobs = &built.params.Sizes, policy.JobsLeaving(x.left)
@@ -108,17 +109,17 @@ func assemble(p Params, first tandem.Policy) *Policy {
 }
 
 // side makes the orders of a schedule of the map queue.
-func (x *index) side(p tandem.Policy) side {
+func (x *index) side(p schedule.Schedule) side {
 	s := side{policy: p}
 	for lane := range p.Lanes() {
 		s.lanes = append(s.lanes, x.add(p, lane, false))
 	}
 	switch p {
-	case tandem.MaxSRPT, tandem.SplitSRPT:
+	case schedule.MaxSRPT, schedule.SplitSRPT:
 		s.reason = model.ReasonLeastRemaining
-	case tandem.UOPT:
+	case schedule.UOPT:
 		s.reason = model.ReasonFeedsNetwork
-	case tandem.Fair:
+	case schedule.Fair:
 		s.reason = model.ReasonFairShare
 	}
 	return s

@@ -43,14 +43,14 @@ func (p *Policy) rankMaps() {
 	mix, weight := p.mix, 1-p.alpha()
 	for rank := 1; ; rank++ {
 		s := first
-		if mix.turn(weight) {
+		if secondsTurn(&mix, weight) {
 			s = second
 		}
 		e := s.next()
 		if e == nil {
 			return
 		}
-		mix.grant(weight)
+		charge(&mix, weight)
 		e.rank[0] = rank
 	}
 }
@@ -59,7 +59,7 @@ func (p *Policy) rankMaps() {
 // taken from the front.
 type listing struct {
 	lanes  [][]*entry
-	halves due
+	halves policy.Wait
 }
 
 func (s *side) listed() *listing {
@@ -90,10 +90,10 @@ func (l *listing) next() *entry {
 		case len(a) == 0:
 			a = b
 		case len(b) > 0:
-			if l.halves.turn(0.5) {
+			if secondsTurn(&l.halves, 0.5) {
 				a = b
 			}
-			l.halves.grant(0.5)
+			charge(&l.halves, 0.5)
 		}
 	}
 	if len(a) == 0 {

@@ -3,8 +3,9 @@ package num
 import (
 	"math"
 
+	"heddle/core/policy/num/schedule"
+
 	"heddle/core/model"
-	"heddle/core/shuffle/tandem"
 	"heddle/core/state"
 )
 
@@ -53,12 +54,12 @@ func (s *Sizes) measure(e *entry, j *state.Job, c *capacity) {
 		left = 1 - min(float64(j.Map.Completed)/float64(p.Maps), 1)
 	}
 	network := max(c.network, 1)
-	whole := tandem.Arrival{Map: input / c.maps(j, s.MapRate), Shuffle: output / network}.Job()
+	whole := schedule.Arrival{Map: input / c.maps(j, s.MapRate), Shuffle: output / network}.Job()
 	produced := output * (1 - left)
 	if j.Output.Total >= 0 && shuffles(j) {
 		produced = float64(j.Output.Total)
 	}
-	e.fluid = tandem.Job{
+	e.fluid = schedule.Job{
 		Map: whole.Map * left, Ratio: whole.Ratio,
 		Buffer: max(produced-float64(p.Fetched), 0) / network,
 	}

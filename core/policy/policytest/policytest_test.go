@@ -36,6 +36,9 @@ func TestVariantsConform(t *testing.T) {
 		{"drf as printed", "drf", `{"stop":"paper"}`},
 		{"drf by vector", "drf", `{"compare":"vector"}`},
 		{"shufflewatcher on drf", "shufflewatcher", `{"fairness":"drf"}`},
+		{"nas by count", "nas", `{"skips":"count","map_skips":3,"reduce_skips":2}`},
+		{"num that waits", "num", `{"delay_s":5}`},
+		{"dawn that waits", "dawn", `{"wait":3}`},
 	} {
 		variants = append(variants, policy.Entry{Name: v.name, New: func(json.RawMessage) (policy.Policy, error) {
 			return r.New(v.policy, json.RawMessage(v.params))
@@ -195,7 +198,7 @@ func TestGeneratedScenesAreVaried(t *testing.T) {
 			count(seen, "map output", len(j.Output.ByRack) > 0)
 			count(seen, "pending maps", j.Map.Pending > 0)
 			count(seen, "pending reduces", j.Reduce.Pending > 0)
-			count(seen, "refuses a node", len(j.Blacklist) > 0)
+			count(seen, "refuses a node", len(j.Blacklist()) > 0)
 			count(seen, "no input", len(j.Input.Blocks) == 0)
 		}
 		for _, n := range v.Nodes() {
@@ -240,7 +243,7 @@ func TestClusterTellsTheScene(t *testing.T) {
 			}
 			for k := range s.Nodes {
 				want, ok := s.Locality(a, &s.Nodes[k])
-				got, has := v.Locality(j.Map, v.Node(s.Nodes[k].ID))
+				got, has := j.Map.Locality(v.Node(s.Nodes[k].ID))
 				if got != want || ok != has {
 					t.Errorf("seed %d: maps of %s on %s are %s, want %s", seed, a.ID, s.Nodes[k].Host, got, want)
 				}

@@ -394,7 +394,8 @@ func (s *script) plan(t *testing.T) string {
 	c := s.state()
 	opts := engine.DefaultOptions("scripted")
 	opts.Recover = false
-	plans, err := engine.New(opts, s.policy, c).PlanJobs(c.View().Jobs())
+	eng := engine.New(opts, s.policy, c)
+	plans, err := eng.PlanJobs(c.View().Jobs())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -419,7 +420,7 @@ func (s *script) plan(t *testing.T) string {
 		}
 		out.WriteString("\n")
 	}
-	if n := c.Snapshot().Counts.RejectedByRule; len(n) > 0 {
+	if n := eng.Log().Rejected(); len(n) > 0 {
 		fmt.Fprintf(&out, "rejected: %v\n", n)
 	}
 	return out.String()

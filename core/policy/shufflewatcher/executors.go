@@ -4,6 +4,9 @@ import (
 	"cmp"
 	"slices"
 
+	"heddle/core/policy"
+	"heddle/core/policy/dispatch"
+
 	"heddle/core/model"
 	"heddle/core/state"
 )
@@ -11,10 +14,10 @@ import (
 // mapReduce is the type of applications whose tasks are maps and reduces.
 const mapReduce = "MAPREDUCE"
 
-// promise is where an application's executors were planned last. The scheduler
+// executorPlan is where an application's executors were planned last. The scheduler
 // may have granted what was asked for on the strength of it, so that the racks
 // have less room, before the application has heard of it and asks for less.
-type promise struct {
+type executorPlan struct {
 	made     model.Time // when it was made or anything last came of it
 	pending  int        // asked for then; 0 for no promise
 	launched int
@@ -27,7 +30,7 @@ type promise struct {
 const promiseHolds = 10 * model.Second
 
 // holds reports whether the promise still counts.
-func (k *promise) holds(now model.Time) bool {
+func (k *executorPlan) holds(now model.Time) bool {
 	age := now.Sub(k.made)
 	return k.pending > 0 && age >= 0 && age < promiseHolds
 }
@@ -36,7 +39,7 @@ func (k *promise) holds(now model.Time) bool {
 // asks for and what runs are told by different sources: a container may be in
 // both for a while, or in neither. So while the promise holds it is what was
 // promised, and more only as more is asked for.
-func (k *promise) wanted(now model.Time, pending, launched int) int {
+func (k *executorPlan) wanted(now model.Time, pending, launched int) int {
 	all := pending + launched
 	if !k.holds(now) {
 		return all
@@ -45,56 +48,57 @@ func (k *promise) wanted(now model.Time, pending, launched int) int {
 }
 
 // on returns how many containers were planned on a rack.
-func (k *promise) on(rack int) int {
+func (k *executorPlan) on(rack int) int {
 	if rack < len(k.counts) {
 		return k.counts[rack]
 	}
 	return 0
 }
 
-// planExecutors gives racks to the containers of an application that runs its
+// executorTargets gives racks to the containers of an application that runs its
 // tasks inside long-lived ones (Spark). The paper knows maps and reduces only;
 // this is its cost T for what an executor is: both at once. Where the asks tell
 // of an input, that is SAMP's choice of racks. Without one, no rack reads more
 // remotely than another and only the shuffle counts, sigma I (1 - sum p_r^2),
 // which is least on the fewest racks: those it was promised, those where the
 // application already runs, then those with most room.
-func planExecutors(p *Policy, v state.View, j *state.Job) (plan model.Plan, ok bool) {
+func (r *rule) executorTargets(v state.View, j *state.Job) (t dispatch.Targets, ok bool) {
 	s := j.Other
 	if j.Type == mapReduce || s.Capability.MemoryMiB <= 0 {
-		return plan, false
+		return t, false
 	}
-	kept := &p.jobs.Of(j).executors
+	kept := &r.jobs.Of(j).executors
 	if s.Pending <= 0 {
-		*kept = promise{}
-		return plan, false
+		policy.Save(r.journal, kept)
+		*kept = executorPlan{}
+		return t, false
 	}
+	policy.Save(r.journal, kept)
 	launched := 0
 	for _, n := range s.LaunchedByRack() {
 		launched += n
 	}
-	next := promise{made: kept.made, pending: s.Pending, launched: launched, total: kept.wanted(v.Now(), s.Pending, launched), counts: make([]int, len(v.Racks()))}
-	plan = model.Plan{App: j.ID, Stage: model.StageOther, Rank: p.jobs.Of(j).rank, Reason: model.ReasonFewestRacks}
+	next := executorPlan{made: kept.made, pending: s.Pending, launched: launched, total: kept.wanted(v.Now(), s.Pending, launched), counts: make([]int, len(v.Racks()))}
+	t.Reason = model.ReasonFewestRacks
 	racks := roomyRacks(v, s, kept)
-	if m := p.mapChoice(v, j); m.decided {
-		plan.Reason = model.ReasonInputRacks
-		racks = slices.DeleteFunc(racks, func(r rackRoom) bool { return !m.prefers(r.rack) })
+	if m := r.mapChoice(v, j); m.decided {
+		t.Reason = model.ReasonInputRacks
+		racks = slices.DeleteFunc(racks, func(room rackRoom) bool { return !m.prefers(room.rack) })
 	}
 	left := max(next.total-launched, 0)
-	for _, r := range racks {
-		n := min(left, r.room)
+	for _, room := range racks {
+		n := min(left, room.room)
 		left -= n
-		if n += s.Launched(r.rack); n > 0 {
-			next.counts[r.rack] = n
-			plan.Racks = append(plan.Racks, model.RackTarget{Rack: v.Racks()[r.rack].ID, Count: n, Share: float64(n) / float64(next.total)})
+		if n += s.Launched(room.rack); n > 0 {
+			next.counts[room.rack] = n
+			t.Racks = append(t.Racks, model.RackTarget{Rack: v.Racks()[room.rack].ID, Count: n, Share: float64(n) / float64(next.total)})
 		}
 	}
 	if next.pending != kept.pending || next.launched != kept.launched || !slices.Equal(next.counts, kept.counts) {
 		next.made = v.Now()
 	}
 	*kept = next
-	sortTargets(plan.Racks)
-	return plan, len(plan.Racks) > 0
+	return t, len(t.Racks) > 0
 }
 
 // rackRoom is how many more containers of one size a rack has room for, what it
@@ -103,7 +107,7 @@ type rackRoom struct{ rack, promised, room int }
 
 // roomyRacks lists the racks with running nodes: those promised most first, then
 // those the stage runs on, most containers first, then by falling room.
-func roomyRacks(v state.View, s *state.Stage, kept *promise) []rackRoom {
+func roomyRacks(v state.View, s *state.Stage, kept *executorPlan) []rackRoom {
 	rooms, holds := make([]rackRoom, 0, len(v.Racks())), kept.holds(v.Now())
 	for i, rack := range v.Racks() {
 		if !rack.Runs() {

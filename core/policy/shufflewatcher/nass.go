@@ -3,6 +3,7 @@ package shufflewatcher
 import (
 	"heddle/core/model"
 	"heddle/core/policy"
+	"heddle/core/policy/dispatch"
 	"heddle/core/state"
 )
 
@@ -54,23 +55,13 @@ func (l line) good(elsewhere bool) bool {
 	}
 }
 
-// elsewhere says so of a hit, which is on no preferred rack where it matters.
-func (p *Policy) elsewhere(in *policy.Input, h hit) bool {
-	switch {
-	case p.params.RelaxFor != ForPreferred:
-		return false
-	case h.line.stage() == model.StageMap:
-		return p.mapChoice(in.View, h.job).decided
-	}
-	return len(p.targets(in.View, h.job, true).counts) > 0
-}
-
-func (l line) stage() model.Stage {
+// unpreferred reports whether a line is for racks that neither SAMP nor SARP chose.
+func (l line) unpreferred() bool {
 	switch l {
-	case satLightReduce, satPreferredReduce, satAnyReduce, freePreferredReduce, freeHeavyReduce, freeLightReduce:
-		return model.StageReduce
+	case satPreferredMap, satPreferredReduce, freePreferredReduce, freePreferredMap:
+		return false
 	default:
-		return model.StageMap
+		return true
 	}
 }
 
@@ -93,100 +84,59 @@ func (l line) reason() model.Reason {
 	}
 }
 
-// hit is a task NASS found.
-type hit struct {
-	job      *state.Job
-	line     line
-	overtook bool // the starvation window put it before a better line of a later job
-}
-
-// Place implements policy.Policy: NASS, Fig. 3.
+// Passes implements dispatch.Rule: NASS tries an offer once, with both kinds of
+// task in the order of their lines.
 //
-// Deviation from line 1: the paper takes the one user the fairness policy
-// names. A user without a runnable task would leave the node idle, so the next
-// in fair order is asked (algorithms.md 2.1.1e); with relaxed fairness a user
-// without a good task is passed over for a while as well (relax.go).
-func (p *Policy) Place(in *policy.Input) []model.Placement {
-	follow(p, in.View)
-	if in.Offer.Node == nil || !in.Offer.Node.State.Usable() {
-		return nil
+// Deviation from line 1: the paper takes the one user the fairness policy names. A
+// user without a runnable task would leave the node idle, so the next in fair
+// order is asked (algorithms.md 2.1.1e).
+//
+// The paper runs ShuffleWatcher with delay scheduling's relaxed fairness of 5 s
+// (§5.2) and prints no mechanism (algorithms.md 2.1.6): a user without a good hit
+// lets offers pass for the slack.
+func (r *rule) Passes(in *policy.Input) []dispatch.Pass {
+	r.saturated = r.params.Scope.Saturated(in.View, in.Offer.Node.Rack)
+	if r.saturated {
+		return r.mapsFirst
 	}
-	saturated, now := p.params.Scope.Saturated(in.View, in.Offer.Node.Rack), in.View.Now()
-	for _, u := range p.params.Fairness.Users(in.View) {
-		kept := p.users.Of(u)
-		if kept.waiting(now, p.relax) && !kept.prospects.may(in.Offer.Node.Rack.Index, saturated) {
-			continue
-		}
-		h := p.search(in, u, saturated)
-		if h.job == nil || !kept.accept(h.line.good(p.elsewhere(in, h)), now, p.relax) {
-			continue
-		}
-		return place(in, h)
-	}
-	return nil
+	return r.reducesFirst
 }
 
-func place(in *policy.Input, h hit) []model.Placement {
-	s := h.job.Map
-	if h.line.stage() == model.StageReduce {
-		s = h.job.Reduce
-	}
-	reason := h.line.reason()
-	if h.overtook {
-		reason = model.ReasonWindow
-	}
-	return in.Launch(h.job, s, reason)
+// Startable implements dispatch.Rule: there is no gate in the saturated branch.
+func (r *rule) Startable(_ state.View, _ *state.Job, s *state.Stage) bool {
+	return s.Kind != model.StageOther
 }
 
-// search finds the user's best task for the offer: the earliest window that has
-// any, in it the lowest line, in that the earliest job (§3.1: "within each
-// category, the tasks are ordered by job arrival times").
-func (p *Policy) search(in *policy.Input, u *state.User, saturated bool) hit {
-	chosen, best := hit{line: noLine}, hit{line: noLine}
-	w := policy.Windows(in.View, p.window, p.params.WindowMode)
-	for _, j := range u.Jobs() { // by arrival, so windows come one after the other
-		if w.Next(j) && best.job != nil && chosen.job == nil {
-			chosen = best
-		}
-		l := p.bestLine(in, j, saturated, best.line)
-		if l >= best.line {
-			continue
-		}
-		best = hit{job: j, line: l}
-		if chosen.job != nil {
-			chosen.overtook = true
-			return chosen
-		}
-		if l == first(saturated) {
-			return best
-		}
+// Order implements dispatch.Rule: the lowest line of Fig. 3 under which the task
+// comes. Within a line jobs go by arrival (§3.1).
+func (r *rule) Order(in *policy.Input, c *dispatch.Candidate) bool {
+	var l line
+	switch {
+	case c.Stage.Kind == model.StageReduce:
+		l = r.reduceLine(in, c.Job, c.Found)
+	case r.saturated:
+		l = r.mapLine(in, c.Job, satPreferredMap, c.Found)
+	default:
+		l = r.mapLine(in, c.Job, freePreferredMap, c.Found)
 	}
-	if chosen.job == nil {
-		return best
+	if int(l) >= c.Found || l == noLine {
+		return false
 	}
-	return chosen
+	waitsForTargets := c.Job.Heavy && r.params.WaitForTargetsS > 0 && (c.Stage.Kind == model.StageReduce || in.Offer.Kinds == "")
+	elsewhere := (waitsForTargets || r.params.RelaxFor == ForPreferred) && l.unpreferred() && r.hasTargets(in.View, c.Job, c.Stage)
+	c.Key = dispatch.Key{
+		Line: int(l), Reason: l.reason(), Least: l == first(r.saturated),
+		Good: l.good(elsewhere && r.params.RelaxFor == ForPreferred), Elsewhere: elsewhere && waitsForTargets,
+	}
+	return true
 }
 
-// bestLine returns the lowest line under which the job has a task for the
-// offer, noLine if it has none below a line that is found already.
-func (p *Policy) bestLine(in *policy.Input, j *state.Job, saturated bool, found line) line {
-	maps, reduces := in.Admits(j.Map), in.Admits(j.Reduce)
-	if (!maps && !reduces) || j.Blacklisted(in.Offer.Node.Host) {
-		return noLine
+// hasTargets reports whether SAMP or SARP chose racks for a stage.
+func (r *rule) hasTargets(v state.View, j *state.Job, s *state.Stage) bool {
+	if s.Kind == model.StageMap {
+		return r.mapChoice(v, j).decided
 	}
-	if saturated {
-		if maps {
-			return p.mapLine(in, j, satPreferredMap, found)
-		}
-		return p.satReduceLine(in, j)
-	}
-	if reduces && enabled(j) {
-		return p.freeReduceLine(in, j)
-	}
-	if maps {
-		return p.mapLine(in, j, freePreferredMap, found)
-	}
-	return noLine
+	return len(r.reduceChoice(v, j, true).counts) > 0
 }
 
 // mapLine returns lines 4 to 6 or 16 to 18, which differ by their number only.
@@ -197,38 +147,39 @@ func (p *Policy) bestLine(in *policy.Input, j *state.Job, saturated bool, found 
 // PreferredMapRacks is every rack there, which would let line 4 launch remote
 // reads while other jobs have local maps. Line 4 may do so only because "SAMP
 // may explicitly decide" it (§3.1), so such jobs go by lines 5 and 6.
-func (p *Policy) mapLine(in *policy.Input, j *state.Job, preferred, found line) line {
-	if found <= preferred {
+func (r *rule) mapLine(in *policy.Input, j *state.Job, preferred line, found int) line {
+	if found <= int(preferred) {
 		return noLine
 	}
-	if p.mapChoice(in.View, j).prefers(in.Offer.Node.Rack.Index) {
+	if r.mapChoice(in.View, j).prefers(in.Offer.Node.Rack.Index) {
 		return preferred
 	}
-	if found <= preferred+1 {
+	if found <= int(preferred)+1 {
 		return noLine
 	}
-	level, _ := in.View.Locality(j.Map, in.Offer.Node)
+	level, _ := j.Map.Locality(in.Offer.Node)
 	return preferred + 1 + line(level)
 }
 
-// satReduceLine returns lines 7 to 9. There is no gate: the order alone delays
-// reduces, and a user who gets here has a slot no map of the job wants, which
+// reduceLine returns lines 7 to 9 or 13 to 15. In the saturated branch the order
+// alone delays reduces, and a user who gets there has a slot no map wants, which
 // is when the paper enables them (§3.3; algorithms.md 2.1.1d).
-func (p *Policy) satReduceLine(in *policy.Input, j *state.Job) line {
+func (r *rule) reduceLine(in *policy.Input, j *state.Job, found int) line {
+	rack := in.Offer.Node.Rack.Index
 	switch {
-	case !j.Heavy:
+	case r.saturated && found <= int(satLightReduce), !r.saturated && found <= int(freePreferredReduce):
+		return noLine
+	case r.saturated && !j.Heavy:
 		return satLightReduce
-	case p.unmet(in.View, j, in.Offer.Node.Rack.Index):
+	case r.saturated && r.unmet(in.View, j, rack):
 		return satPreferredReduce
-	}
-	return satAnyReduce
-}
-
-func (p *Policy) freeReduceLine(in *policy.Input, j *state.Job) line {
-	switch {
+	case r.saturated:
+		return satAnyReduce
+	case !enabled(j):
+		return noLine
 	case !j.Heavy:
 		return freeLightReduce
-	case p.unmet(in.View, j, in.Offer.Node.Rack.Index):
+	case r.unmet(in.View, j, rack):
 		return freePreferredReduce
 	}
 	return freeHeavyReduce

@@ -13,27 +13,26 @@ func TestLines(t *testing.T) {
 	for i, want := range []struct {
 		line   line
 		good   bool // where the job prefers no other racks
-		stage  model.Stage
 		reason model.Reason
 	}{
-		{satPreferredMap, true, model.StageMap, model.ReasonPreferredMapRack},
-		{satNodeLocalMap, true, model.StageMap, model.ReasonLocalMap},
-		{satRackLocalMap, true, model.StageMap, model.ReasonLocalMap},
-		{satAnyMap, false, model.StageMap, model.ReasonAnyMap},
-		{satLightReduce, true, model.StageReduce, model.ReasonLightReduce},
-		{satPreferredReduce, true, model.StageReduce, model.ReasonPreferredReduce},
-		{satAnyReduce, false, model.StageReduce, model.ReasonAnyReduce},
-		{freePreferredReduce, true, model.StageReduce, model.ReasonPreferredReduce},
-		{freeHeavyReduce, true, model.StageReduce, model.ReasonHeavyReduce},
-		{freeLightReduce, false, model.StageReduce, model.ReasonLightReduce},
-		{freePreferredMap, true, model.StageMap, model.ReasonPreferredMapRack},
-		{freeNodeLocalMap, true, model.StageMap, model.ReasonLocalMap},
-		{freeRackLocalMap, true, model.StageMap, model.ReasonLocalMap},
-		{freeAnyMap, false, model.StageMap, model.ReasonAnyMap},
+		{satPreferredMap, true, model.ReasonPreferredMapRack},
+		{satNodeLocalMap, true, model.ReasonLocalMap},
+		{satRackLocalMap, true, model.ReasonLocalMap},
+		{satAnyMap, false, model.ReasonAnyMap},
+		{satLightReduce, true, model.ReasonLightReduce},
+		{satPreferredReduce, true, model.ReasonPreferredReduce},
+		{satAnyReduce, false, model.ReasonAnyReduce},
+		{freePreferredReduce, true, model.ReasonPreferredReduce},
+		{freeHeavyReduce, true, model.ReasonHeavyReduce},
+		{freeLightReduce, false, model.ReasonLightReduce},
+		{freePreferredMap, true, model.ReasonPreferredMapRack},
+		{freeNodeLocalMap, true, model.ReasonLocalMap},
+		{freeRackLocalMap, true, model.ReasonLocalMap},
+		{freeAnyMap, false, model.ReasonAnyMap},
 	} {
 		l := want.line
-		if int(l) != i || l.good(false) != want.good || l.stage() != want.stage || l.reason() != want.reason {
-			t.Errorf("line %d: place %d, good %v, %s, %s; want %+v", i, l, l.good(false), l.stage(), l.reason(), want)
+		if int(l) != i || l.good(false) != want.good || l.reason() != want.reason {
+			t.Errorf("line %d: place %d, good %v, %s; want %+v", i, l, l.good(false), l.reason(), want)
 		}
 	}
 	if noLine.good(false) {
@@ -52,10 +51,7 @@ func TestSAMPFollowsTheInput(t *testing.T) {
 	t.Parallel()
 	params := DefaultParams()
 	params.AssumeUnknown = true
-	p, err := NewWith(params)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := newRule(params)
 	c, _ := spread(3, nil, even)
 	apply := func(f model.Fact) {
 		c.Apply(model.Observation{Source: model.SourceHDFS, At: 2_000_000, Fact: f})

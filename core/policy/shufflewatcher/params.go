@@ -7,6 +7,7 @@ import (
 
 	"heddle/core/model"
 	"heddle/core/policy"
+	"heddle/core/policy/dispatch"
 )
 
 // Scan says how SAMP searches the racks.
@@ -30,8 +31,7 @@ const (
 // Params are ShuffleWatcher's own settings. NetSat's threshold, period,
 // smoothing and hysteresis are shuffle.SaturationParams of the cluster state.
 type Params struct {
-	MapCompletion float64 `json:"map_completion" doc:"share of completed maps above which SARP follows the map output (3.3)"`
-	// RatioInit is assigned by the cluster state: hand it to state.Config.InitialRatio, and see Consistent.
+	// RatioInit is assigned by the cluster state: hand it to state.Config.InitialRatio.
 	RatioInit  float64           `json:"ratio_init" doc:"shuffle/input ratio of a job nothing is known of (3.1)"`
 	WindowS    float64           `json:"window_s" doc:"width of the starvation window in seconds (3.4); 0 is none"`
 	WindowMode policy.WindowMode `json:"window_mode" doc:"strict serves earlier windows first, timeout only jobs older than the window"`
@@ -40,6 +40,16 @@ type Params struct {
 	RelaxFor      Patience        `json:"relax_for" doc:"which tasks are good: local takes any job's local maps, and heavy reduces anywhere while the uplink is not saturated; preferred, of jobs with preferred racks, only tasks there"`
 	Scope         policy.Scope    `json:"scope" doc:"whose uplink counts as saturated: rack is the offered node's rack, any is any rack, mean is the mean of all"`
 	Fairness      policy.Fairness `json:"fairness" doc:"whose turn it is: fair is the user with the least memory, drf the one with the least dominant share (5.2)"`
+	// WaitForTargetsS is heddle's: 0 is the paper to the letter.
+	WaitForTargetsS float64 `json:"wait_for_targets_s" doc:"how many seconds a shuffle-heavy job waits for the racks it prefers, counted from its last launch of that stage; 0 is the paper's, whose lines 6, 9, 14 and 18 take any rack at once"`
+	// HoldMaxS bounds a job's holds in all (I9).
+	HoldMaxS float64 `json:"hold_max_s" doc:"the most seconds a plan holds a job's heavy reduces back while uplinks are saturated; a hold ends by itself, 0 never holds"`
+	TargetParams
+}
+
+// TargetParams are the settings of SAMP and SARP.
+type TargetParams struct {
+	MapCompletion float64 `json:"map_completion" doc:"share of completed maps above which SARP follows the map output (3.3)"`
 	Scan          Scan            `json:"scan" doc:"full: SAMP looks at every prefix of the sorted racks; greedy: it stops where the paper's loop stops"`
 	SAMP          bool            `json:"samp" doc:"prefer racks for a job's maps (3.2); false leaves them to locality"`
 	SARP          bool            `json:"sarp" doc:"prefer racks for a job's reduces (3.3); false leaves them to their order"`
@@ -47,16 +57,15 @@ type Params struct {
 	RecomputeAt   float64         `json:"recompute_at" doc:"share of completed maps at which SAMP runs a second and last time; 0 never, as in the paper"`
 	Waves         int             `json:"waves" doc:"keep SAMP from choosing so few racks that the maps need more waves than this; 0 is no floor, as in the paper"`
 	SARPRefresh   bool            `json:"sarp_refresh" doc:"follow the map output as it appears; false counts once, as in the paper"`
-	// HoldMaxS bounds a job's holds in all (I9).
-	HoldMaxS float64 `json:"hold_max_s" doc:"the most seconds a plan holds a job's heavy reduces back while uplinks are saturated; a hold ends by itself, 0 never holds"`
 }
 
 // DefaultParams returns the values of algorithms.md appendix C, and heddle's
 // choices where the paper gives none.
 func DefaultParams() Params {
 	return Params{
-		MapCompletion: 0.15, RatioInit: 1.0, WindowS: 600, WindowMode: policy.WindowStrict, RelaxS: 5, RelaxFor: ForLocal,
-		Scope: policy.ScopeRack, Fairness: policy.Fair, Scan: ScanFull, SAMP: true, SARP: true, RecomputeAt: 0.05, SARPRefresh: true, HoldMaxS: 120,
+		RatioInit: 1.0, WindowS: 600, WindowMode: policy.WindowStrict, RelaxS: 5, RelaxFor: ForLocal,
+		Scope: policy.ScopeRack, Fairness: policy.Fair, HoldMaxS: 120,
+		TargetParams: TargetParams{MapCompletion: 0.15, Scan: ScanFull, SAMP: true, SARP: true, RecomputeAt: 0.05, SARPRefresh: true},
 	}
 }
 
@@ -77,6 +86,7 @@ func (p Params) Validate() error {
 	within("relax_s", p.RelaxS, maxSeconds)
 	within("recompute_at", p.RecomputeAt, 1)
 	within("waves", float64(p.Waves), 1e6)
+	within("wait_for_targets_s", p.WaitForTargetsS, maxSeconds)
 	within("hold_max_s", p.HoldMaxS, 600)
 	errs = append(errs, p.WindowMode.Validate())
 	errs = append(errs, policy.OneOf("scope", p.Scope, policy.Scopes()...))
@@ -88,29 +98,28 @@ func (p Params) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Consistent reports an error when the cluster state starts jobs at another
-// ratio than the parameters say.
-func (p Params) Consistent(initialRatio float64) error {
-	if p.RatioInit != initialRatio {
-		return fmt.Errorf("ratio_init: is %g, but the cluster state starts jobs at %g; set both to the same", p.RatioInit, initialRatio)
-	}
-	return nil
-}
-
 // New builds the policy from its section of the configuration.
 func New(raw json.RawMessage) (policy.Policy, error) {
 	return policy.Build(raw, DefaultParams(), NewWith)
 }
 
 // NewWith builds the policy from parameters.
-func NewWith(p Params) (*Policy, error) {
+func NewWith(p Params) (*dispatch.Dispatcher, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
 	}
-	return &Policy{
-		params: p, window: seconds(p.WindowS), relax: seconds(p.RelaxS), holdMax: seconds(p.HoldMaxS),
-		jobs: policy.JobsLeaving(func(s *jobState) { s.prospect.withdraw() }),
-	}, nil
+	return dispatch.New(newRule(p), dispatch.Settings{
+		Fairness: p.Fairness, Window: seconds(p.WindowS), WindowMode: p.WindowMode, TargetWait: seconds(p.WaitForTargetsS),
+	}), nil
+}
+
+func newRule(p Params) *rule {
+	slack := dispatch.Slack{Time: seconds(p.RelaxS)}
+	return &rule{
+		params:       p,
+		mapsFirst:    []dispatch.Pass{{Kinds: []model.Stage{model.StageMap, model.StageReduce}, Slack: slack}},
+		reducesFirst: []dispatch.Pass{{Kinds: []model.Stage{model.StageReduce, model.StageMap}, Slack: slack}},
+	}
 }
 
 func seconds(s float64) model.Duration {

@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 
+	"heddle/core/policy"
+
 	"heddle/core/model"
 	"heddle/core/shuffle"
 	"heddle/core/state"
@@ -38,40 +40,43 @@ func (m *mapChoice) prefers(rack int) bool {
 // one from the user or an earlier run. Here the ratio comes from the job's own
 // maps, so the choice is made again at RecomputeAt of them (algorithms.md
 // 2.1.3d); RecomputeAt 0 and AssumeUnknown are the paper's.
-func (p *Policy) mapChoice(v state.View, j *state.Job) *mapChoice {
-	m := &p.jobs.Of(j).maps
-	known := m.version > 0 && m.blocks == len(j.Input.Blocks) && m.bytes == j.Input.Bytes && m.racks == p.racks
-	due := p.params.RecomputeAt > 0 && !m.remapped && j.Predicted && j.Map.Fraction() >= p.params.RecomputeAt
+func (r *rule) mapChoice(v state.View, j *state.Job) *mapChoice {
+	m := &r.jobs.Of(j).maps
+	known := m.version > 0 && m.blocks == len(j.Input.Blocks) && m.bytes == j.Input.Bytes && m.racks == r.racks
+	due := r.params.RecomputeAt > 0 && !m.remapped && j.Predicted && j.Map.Fraction() >= r.params.RecomputeAt
 	if known && !due {
 		return m
 	}
+	if policy.Save(r.journal, m); r.journal.Asking() {
+		m.set, m.share = nil, nil
+	}
 	m.version++
 	m.remapped = m.remapped || due
-	m.blocks, m.bytes, m.racks = len(j.Input.Blocks), j.Input.Bytes, p.racks
-	p.choose(v, j, m)
+	m.blocks, m.bytes, m.racks = len(j.Input.Blocks), j.Input.Bytes, r.racks
+	r.choose(v, j, m)
 	return m
 }
 
-func (p *Policy) choose(v state.View, j *state.Job, m *mapChoice) {
+func (r *rule) choose(v state.View, j *state.Job, m *mapChoice) {
 	racks := len(v.Racks())
-	s := &p.samp
+	s := &r.samp
 	s.load(v, j.Input)
 	if len(s.order) == 0 { // algorithms.md 2.1.3f
 		m.reason, m.decided, m.set, m.share = model.ReasonNoInput, false, nil, nil
 		return
 	}
 	m.share = resized(m.share, racks)
-	if !p.params.SAMP {
+	if !r.params.SAMP {
 		m.reason, m.decided, m.set = model.ReasonRankOnly, false, nil
 		s.scan(search{sigma: j.Ratio, atLeast: len(s.order)}, m.share)
 		return
 	}
-	if !j.Predicted && !j.Earlier && !p.params.AssumeUnknown { // algorithms.md 2.1.3d
+	if !j.Predicted && !j.Earlier && !r.params.AssumeUnknown { // algorithms.md 2.1.3d
 		m.reason, m.decided, m.set = model.ReasonUnpredicted, false, nil
 		s.scan(search{sigma: j.Ratio, atLeast: len(s.order)}, m.share)
 		return
 	}
-	k := s.scan(search{sigma: j.Ratio, atLeast: p.floor(v, j, len(s.order)), greedy: p.params.Scan == ScanGreedy}, m.share)
+	k := s.scan(search{sigma: j.Ratio, atLeast: floor(v, j, r.params.Waves, len(s.order)), greedy: r.params.Scan == ScanGreedy}, m.share)
 	m.reason, m.decided = model.ReasonInputRacks, true
 	m.set = resized(m.set, racks)
 	for _, r := range s.order[:k] {
@@ -85,15 +90,15 @@ const smallJob = 3
 // floor is the fewest racks that run the job's maps in Waves waves:
 // ceil(K / (W x containers per rack)) (algorithms.md 2.1.3e). The paper has
 // none; it is off by default.
-func (p *Policy) floor(v state.View, j *state.Job, candidates int) int {
+func floor(v state.View, j *state.Job, waves, candidates int) int {
 	maps := j.Map.Tasks()
-	if p.params.Waves == 0 || maps <= smallJob || j.Map.Capability.MemoryMiB <= 0 {
+	if waves == 0 || maps <= smallJob || j.Map.Capability.MemoryMiB <= 0 {
 		return 1
 	}
 	containers, racks := 0, 0
 	for _, r := range v.Racks() {
 		if r.Runs() {
-			containers += r.Room(j.Map)
+			containers += j.Map.RoomIn(r)
 			racks++
 		}
 	}
@@ -101,7 +106,7 @@ func (p *Policy) floor(v state.View, j *state.Job, candidates int) int {
 		return 1
 	}
 	perRack := float64(containers) / float64(racks)
-	return min(int(math.Ceil(float64(maps)/(float64(p.params.Waves)*perRack))), candidates)
+	return min(int(math.Ceil(float64(maps)/(float64(waves)*perRack))), candidates)
 }
 
 // sampScratch holds the working memory of one SAMP run.

@@ -222,14 +222,8 @@ func TestSAMPFloor(t *testing.T) {
 	for _, tc := range []struct{ maps, waves, want int }{
 		{100, 0, 1}, {3, 1, 1}, {4, 1, 1}, {9, 1, 2}, {16, 1, 2}, {17, 1, 3}, {17, 2, 2}, {1000, 1, 10},
 	} {
-		params := DefaultParams()
-		params.Waves = tc.waves
-		p, err := NewWith(params)
-		if err != nil {
-			t.Fatal(err)
-		}
 		j.Map.Total = tc.maps
-		if got := p.floor(c.View(), j, 10); got != tc.want {
+		if got := floor(c.View(), j, tc.waves, 10); got != tc.want {
 			t.Errorf("%d maps in %d waves: at least %d racks, want %d", tc.maps, tc.waves, got, tc.want)
 		}
 	}
@@ -258,10 +252,7 @@ func BenchmarkSAMP(b *testing.B) {
 func BenchmarkSARP(b *testing.B) {
 	const racks = 200
 	c, _ := spread(racks, pairs(racks)[:1000], even)
-	p, err := NewWith(DefaultParams())
-	if err != nil {
-		b.Fatal(err)
-	}
+	p := newRule(DefaultParams())
 	v := c.View()
 	j := v.Job("a")
 	j.Map.Total, j.Map.Completed, j.Reduce.Total, j.Reduce.Pending = 1000, 500, 1000, 1000
@@ -272,7 +263,7 @@ func BenchmarkSARP(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		j.Output.Version++
-		if c := p.targets(v, j, true); c.reason != model.ReasonMapOutput {
+		if c := p.reduceChoice(v, j, true); c.reason != model.ReasonMapOutput {
 			b.Fatal(c.reason)
 		}
 	}

@@ -2,6 +2,7 @@ package shufflewatcher
 
 import (
 	"heddle/core/model"
+	"heddle/core/policy"
 	"heddle/core/shuffle"
 	"heddle/core/state"
 )
@@ -24,7 +25,7 @@ type sarpFacts struct {
 	racks   uint64
 }
 
-// targets returns SARP's choice for a job (Fig. 6): in proportion to the map
+// reduceChoice returns SARP's choice for a job (Fig. 6): in proportion to the map
 // output by rack once more than MapCompletion of the maps are complete, else
 // SAMP's tentative counts.
 //
@@ -32,35 +33,42 @@ type sarpFacts struct {
 // (§3.3); so does SARPRefresh=false. A service that plans ahead would then keep
 // the tentative counts of its first look for ever, so by default the choice
 // follows the map output (algorithms.md 2.1.4).
-func (p *Policy) targets(v state.View, j *state.Job, enabled bool) *reduceChoice {
-	m := p.mapChoice(v, j)
-	c := &p.jobs.Of(j).reduces
+func (r *rule) reduceChoice(v state.View, j *state.Job, enabled bool) *reduceChoice {
+	m := r.mapChoice(v, j)
+	c := &r.jobs.Of(j).reduces
 	now := sarpFacts{
-		reduces: j.Reduce.Tasks(), maps: j.Map.Completed, output: j.Output.Version, choice: m.version, racks: p.racks,
+		reduces: j.Reduce.Tasks(), maps: j.Map.Completed, output: j.Output.Version, choice: m.version, racks: r.racks,
 	}
 	if c.final {
 		now.maps, now.output, now.choice = c.from.maps, c.from.output, c.from.choice
 	}
-	if c.from != now || c.reason == "" {
-		c.from = now
-		p.place(v, j, m, c)
+	changed := c.from != now || c.reason == ""
+	if changed || (enabled && !r.params.SARPRefresh && !c.final) {
+		policy.Save(r.journal, c)
 	}
-	c.final = c.final || (enabled && !p.params.SARPRefresh)
+	if changed {
+		if r.journal.Asking() {
+			c.counts, c.share = nil, nil
+		}
+		c.from = now
+		place(v, j, m, c, &r.params)
+	}
+	c.final = c.final || (enabled && !r.params.SARPRefresh)
 	return c
 }
 
 // place computes the counts: fractions become integers by largest remainder
 // (algorithms.md 2.1.1c). A rack that has no running node gets none, whatever
 // it stores: it could not start them.
-func (p *Policy) place(v state.View, j *state.Job, m *mapChoice, c *reduceChoice) {
+func place(v state.View, j *state.Job, m *mapChoice, c *reduceChoice, p *Params) {
 	c.share = resized(c.share, len(v.Racks()))
-	if !p.params.SARP {
+	if !p.SARP {
 		c.reason, c.counts = model.ReasonRankOnly, c.counts[:0]
 		return
 	}
 	c.reason = model.ReasonMapOutput
 	sum := 0.0
-	if j.Map.Fraction() > p.params.MapCompletion { // strictly more (Fig. 6 line 1)
+	if j.Map.Fraction() > p.MapCompletion { // strictly more (Fig. 6 line 1)
 		sum = weigh(v, c.share, func(r int) float64 {
 			if r < len(j.Output.ByRack) {
 				return float64(j.Output.ByRack[r])
@@ -80,8 +88,8 @@ func (p *Policy) place(v state.View, j *state.Job, m *mapChoice, c *reduceChoice
 		c.counts = c.counts[:0]
 		return
 	}
-	for r := range c.share {
-		c.share[r] /= sum
+	for i := range c.share {
+		c.share[i] /= sum
 	}
 	c.counts = shuffle.Apportion(c.share, c.from.reduces)
 }
@@ -101,7 +109,7 @@ func weigh(v state.View, share []float64, of func(rack int) float64) float64 {
 
 // unmet reports whether fewer reduces of the job run or ran on the rack than it
 // prefers there (Fig. 3 lines 8 and 13).
-func (p *Policy) unmet(v state.View, j *state.Job, rack int) bool {
-	c := p.targets(v, j, true)
+func (r *rule) unmet(v state.View, j *state.Job, rack int) bool {
+	c := r.reduceChoice(v, j, true)
 	return rack < len(c.counts) && j.Reduce.Launched(rack) < c.counts[rack]
 }

@@ -9,6 +9,9 @@
 // reads plus cross-rack shuffle least. SARP (§3.3, sarp.go) prefers reduces on
 // each rack in proportion to the job's map output there.
 //
+// Package dispatch serves users and windows by it, has users wait for good hits and
+// heavy jobs for their racks.
+//
 // What is changed, and why, beside each piece of code; the larger ones:
 //   - SAMP looks at every prefix of the sorted racks, because the loop of Fig. 4
 //     stops in a local minimum (scan=greedy gives the paper's), and does not
@@ -21,6 +24,8 @@
 //     paper's, which counts once).
 //   - Containers that are neither maps nor reduces (Spark's executors) get racks
 //     too (executors.go).
+//   - Heavy jobs wait for their racks for a bounded time (wait_for_targets_s; 0 is
+//     the paper's), because lines 6, 9, 14 and 18 as printed undo SAMP and SARP.
 //   - A user without a runnable task does not leave the node idle: the next
 //     user is served.
 //
@@ -33,45 +38,37 @@
 package shufflewatcher
 
 import (
-	"heddle/core/model"
 	"heddle/core/policy"
-	"heddle/core/state"
+	"heddle/core/policy/dispatch"
 )
 
 // Name is the policy's key in configuration, metrics and recordings.
 const Name = "shufflewatcher"
 
-// Policy is ShuffleWatcher.
-type Policy struct {
-	params  Params
-	window  model.Duration
-	relax   model.Duration
-	holdMax model.Duration
+// rule is what the paper says, for package dispatch.
+type rule struct {
+	params                  Params
+	mapsFirst, reducesFirst []dispatch.Pass
 
-	jobs    policy.Jobs[jobState]
-	users   policy.Users[userState]
-	samp    sampScratch
-	racks   uint64       // what choices were made for, as state.Capacity tells racks apart
-	mark    state.Mark   // up to where prospects follow the cluster
-	changed []*state.Job // room for what changed since
-	order   []ranked
+	jobs      policy.Jobs[jobState]
+	samp      sampScratch
+	racks     uint64          // what choices were made for, as state.Capacity tells racks apart
+	journal   *policy.Journal // of the present call
+	saturated bool            // the uplink, for the present offer
 }
-
-var (
-	_ policy.Policy  = (*Policy)(nil)
-	_ policy.Planner = (*Policy)(nil)
-)
 
 // jobState is what is kept of one live job.
 type jobState struct {
-	maps    mapChoice
-	reduces reduceChoice
-	hold    hold
-	rank    int // of the last Plan
-
-	executors promise
-	prospect  prospect
+	maps      mapChoice
+	reduces   reduceChoice
+	executors executorPlan
 }
 
-// Remembered returns how many jobs and users the policy keeps state of.
-func (p *Policy) Remembered() int { return p.jobs.Len() + p.users.Len() }
+// Prepare implements dispatch.Rule.
+func (r *rule) Prepare(in *policy.Input) {
+	r.racks, r.journal = in.View.Capacity().Racks, in.Journal
+	r.jobs.Prune(in.View)
+}
+
+// Remembered returns of how many jobs the rule keeps state.
+func (r *rule) Remembered() int { return r.jobs.Len() }

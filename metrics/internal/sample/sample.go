@@ -5,9 +5,11 @@ package sample
 
 import (
 	"fmt"
+	"slices"
 
 	"heddle/core/model"
 	"heddle/core/state"
+	"heddle/core/state/snapshot"
 )
 
 // Sizes of the cluster.
@@ -26,6 +28,9 @@ type Cluster struct {
 	state *state.Cluster
 	at    model.Time
 	step  int
+
+	decisions []model.Decision
+	rejected  int64
 }
 
 // New returns the cluster before its first step; at is the time of that step.
@@ -44,7 +49,7 @@ func Rack(i int) model.RackID { return model.RackID(fmt.Sprintf("/dc1/rack%d", i
 func host(rack, node int) string { return fmt.Sprintf("w%d%d.example.com", rack+1, node+1) }
 
 // Step moves the cluster to a time and returns its snapshot.
-func (c *Cluster) Step(at model.Time) *state.Snapshot {
+func (c *Cluster) Step(at model.Time) *snapshot.Snapshot {
 	c.at = at
 	c.step++
 	c.poll(model.SourceRM, model.PollFact{Result: model.PollOK, DurationMS: 40, Requests: 4, Bytes: 52_000})
@@ -70,7 +75,18 @@ func (c *Cluster) Step(at model.Time) *state.Snapshot {
 	c.decide()
 	c.stray()
 	c.state.Advance(at)
-	return c.state.Snapshot()
+	return c.snapshot()
+}
+
+// snapshot returns the present state with what was decided in it.
+func (c *Cluster) snapshot() *snapshot.Snapshot {
+	s := c.state.Snapshot()
+	s.Decisions = slices.Clone(c.decisions)
+	s.Counts.RejectedByRule[model.RuleCapacity] = c.rejected
+	for i := range s.Decisions {
+		s.Counts.DecidedByReason[s.Decisions[i].Reason()]++
+	}
+	return s
 }
 
 func (c *Cluster) apply(src model.Source, f model.Fact) {
@@ -163,20 +179,26 @@ func (c *Cluster) stray() {
 	c.apply(model.SourceMapReduce, model.TasksFact{App: id, Tasks: []model.Task{done(model.StageMap, 0)}})
 	counters := model.CountersFact{App: id, MapOutput: 8 * model.MiB, MapInput: 8 * model.MiB, HDFSWritten: model.Unknown}
 	c.apply(model.SourceMapReduce, counters)
-	c.state.Record([]model.Decision{{At: c.at, Policy: Policy, Plan: &model.Plan{
+	c.decided(model.Plan{
 		App: id, Stage: model.StageReduce, Rank: 2, Reason: model.ReasonPreferredReduce, Racks: []model.RackTarget{{Rack: Rack(0), Count: 1, Share: 1}},
-	}}})
+	})
 	c.apply(model.SourceMapReduce, model.TasksFact{App: id, Tasks: []model.Task{done(model.StageReduce, 1)}})
 	counters.ReduceShuffle = 8 * model.MiB
 	c.apply(model.SourceHistory, counters)
 	c.apply(model.SourceHistory, model.JobFact{App: id, MapsTotal: 1, MapsCompleted: 1, ReducesTotal: 1, ReducesCompleted: 1, Done: true})
 }
 
+// decided adds a decision for a plan.
+func (c *Cluster) decided(p model.Plan) {
+	c.decisions = append(c.decisions, model.Decision{Seq: uint64(len(c.decisions) + 1), At: c.at, Policy: Policy, Plan: &p}) //nolint:gosec // a count
+	c.state.SetReduceTargets(Policy, &p)
+}
+
 // decide records one decision and one dropped proposal per step.
 func (c *Cluster) decide() {
-	c.state.Record([]model.Decision{{At: c.at, Policy: Policy, Plan: &model.Plan{
+	c.decided(model.Plan{
 		App: App(), Stage: model.StageReduce, Rank: 1, Reason: model.ReasonMapOutput,
 		Racks: []model.RackTarget{{Rack: Rack(c.step % Racks), Count: reduces, Share: 1, Bytes: model.GiB}},
-	}}})
-	c.state.Reject(model.RuleCapacity)
+	})
+	c.rejected++
 }

@@ -109,7 +109,7 @@ func edit(r *wire.Request, body, asks, out []byte, hosts []string) ([]byte, []by
 	return asks, out, err
 }
 
-func TestNothingIsAllocated(t *testing.T) { //nolint:paralleltest // counts allocations
+func TestNothingIsAllocated(t *testing.T) { // counts allocations
 	for name, run := range paths(t) {
 		if n := testing.AllocsPerRun(100, func() {
 			if err := run(); err != nil {

@@ -2,10 +2,10 @@
 // core/trace, rotated by size, written by one goroutine behind a bounded queue.
 //
 // A recording is NAME.jsonl.zst, then NAME.1.jsonl.zst and so on, each with a
-// header of its own and each going on where the one before ended. What was
-// added is in the file within a second, whatever becomes of the process then;
-// what did not fit into the queue is counted, and a mark in the recording says
-// where and how much. A file that exists is never written to.
+// header of its own and continuing the one before. A record is in the file within
+// a second of being added, even if the process dies then. Records that find no room
+// in the queue are counted, and a mark in the recording gives their place and number.
+// An existing file is never written to.
 package recording
 
 import (
@@ -30,10 +30,11 @@ const Suffix = ".jsonl.zst"
 // Options say how a recording is written. Zero values mean the defaults.
 type Options struct {
 	Header     trace.Header
-	MaxBytes   int64            // size of a file after which the next one is begun; default 256 MiB
+	MaxBytes   int64            // size of a file at which the next one begins; default 256 MiB
 	FlushEvery time.Duration    // default 500 ms, at most 1 s
 	Queue      int              // records waiting to be written (I6); default 1024
 	Now        func() time.Time // default time.Now
+	Full       func()           // called for every record that finds no room; nil for nobody
 }
 
 // Status is what a Recorder has done so far.
@@ -42,10 +43,11 @@ type Status struct {
 	Dropped uint64 // lost: the queue was full, the record could not be encoded, or the disk failed
 	Bytes   int64  // in all files, after compression
 	Files   int
-	Err     error // the first thing that went wrong besides a full queue
+	Err     error // the first error other than a full queue
 }
 
-// Recorder writes one recording. It is safe for concurrent use.
+// Recorder writes one recording. It is safe for concurrent use. A nil Recorder
+// records nothing.
 type Recorder struct {
 	path   string
 	opts   Options
@@ -53,12 +55,12 @@ type Recorder struct {
 	queue  chan trace.Record
 	done   chan struct{} // closed when the goroutine has ended
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards status, lost and closed
 	status Status
-	lost   uint64 // dropped, and not yet told by a mark
+	lost   uint64 // dropped since the last loss mark
 	closed bool
 
-	// Of the goroutine alone.
+	// Used only by the goroutine.
 	part   *part
 	enc    *zstd.Encoder
 	writer *trace.Writer
@@ -72,7 +74,7 @@ type file interface {
 }
 
 // Create begins a recording at path, which must end in Suffix. It refuses to
-// touch a recording that is there, also where only a later file of it is.
+// touch an existing recording, even if only a later file of it exists.
 func Create(path string, opts Options) (*Recorder, error) {
 	return create(path, opts, func(name string) (file, error) {
 		return os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644) //nolint:gosec // a recording is for others to read; its name is the operator's
@@ -83,13 +85,13 @@ func create(path string, opts Options, open func(string) (file, error)) (*Record
 	if !strings.HasSuffix(path, Suffix) {
 		return nil, fmt.Errorf("create recording %s: the name of a recording ends in %s", path, Suffix)
 	}
-	if stem := strings.TrimSuffix(path, Suffix); digits(strings.TrimPrefix(filepath.Ext(stem), ".")) {
+	if stem := strings.TrimSuffix(path, Suffix); isDigits(strings.TrimPrefix(filepath.Ext(stem), ".")) {
 		return nil, fmt.Errorf("create recording %s: that is the name of a later file of a recording; leave out the number", path)
 	}
 	if opts.FlushEvery > time.Second {
 		return nil, fmt.Errorf("create recording %s: flush every %v: at most every second", path, opts.FlushEvery)
 	}
-	if err := absent(path); err != nil {
+	if err := refuseExisting(path); err != nil {
 		return nil, err
 	}
 	if opts.FlushEvery <= 0 {
@@ -119,9 +121,9 @@ func create(path string, opts Options, open func(string) (file, error)) (*Record
 	return r, nil
 }
 
-// absent wants no file of the recording to exist: not the first, and not one
-// that would be taken for its continuation.
-func absent(path string) error {
+// refuseExisting returns an error if the recording's first file exists, or one that
+// would be read as its continuation.
+func refuseExisting(path string) error {
 	stem := strings.TrimSuffix(filepath.Base(path), Suffix)
 	entries, err := os.ReadDir(filepath.Dir(path))
 	if err != nil {
@@ -129,22 +131,21 @@ func absent(path string) error {
 	}
 	for _, e := range entries {
 		number, ok := strings.CutPrefix(strings.TrimSuffix(e.Name(), Suffix), stem+".")
-		if e.Name() == filepath.Base(path) || ok && strings.HasSuffix(e.Name(), Suffix) && digits(number) {
+		if e.Name() == filepath.Base(path) || ok && strings.HasSuffix(e.Name(), Suffix) && isDigits(number) {
 			return fmt.Errorf("create recording %s: %s: %w; a recording is never overwritten, choose another name", path, e.Name(), fs.ErrExist)
 		}
 	}
 	return nil
 }
 
-func digits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
+func isDigits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
 
-// Add queues a record and never waits. It reports whether there was room; a
-// record that found none is counted, and the recording will say so. The record
-// belongs to the recorder from then on.
-func (r *Recorder) Add(rec trace.Record) bool {
+// add queues a record and never waits. It reports whether there was room; dropped
+// records are counted and marked in the recording. The recorder owns the record.
+func (r *Recorder) add(rec trace.Record) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.closed || !r.offerLost(rec.At) || !r.offer(rec) {
+	if r.closed || !r.offerLossMark(rec.At) || !r.offer(rec) {
 		r.lost++
 		r.status.Dropped++
 		return false
@@ -152,9 +153,23 @@ func (r *Recorder) Add(rec trace.Record) bool {
 	return true
 }
 
-// offerLost queues the mark that tells of what was lost, if anything was.
-func (r *Recorder) offerLost(at model.Time) bool {
-	if r.lost > 0 && r.offer(droppedMark(at, r.lost, "the queue was full")) {
+// Observation records what was observed.
+func (r *Recorder) Observation(o model.Observation) {
+	r.record(trace.Record{At: o.At, Observation: &o})
+}
+
+// Decision records what was decided.
+func (r *Recorder) Decision(d model.Decision) { r.record(trace.Record{At: d.At, Decision: &d}) }
+
+func (r *Recorder) record(rec trace.Record) {
+	if r != nil && !r.add(rec) && r.opts.Full != nil {
+		r.opts.Full()
+	}
+}
+
+// offerLossMark queues a mark for the records lost since the last one, if any.
+func (r *Recorder) offerLossMark(at model.Time) bool {
+	if r.lost > 0 && r.offer(lossMark(at, r.lost, "the queue was full")) {
 		r.lost = 0
 	}
 	return r.lost == 0
@@ -169,16 +184,19 @@ func (r *Recorder) offer(rec trace.Record) bool {
 	}
 }
 
-// Status returns the figures of now.
+// Status returns the current status.
 func (r *Recorder) Status() Status {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.status
 }
 
-// Close writes what is queued, brings it to the disk and ends the recording.
-// It returns the first error there was.
+// Close writes the queued records, syncs the file and ends the recording. It returns
+// the recording's first error.
 func (r *Recorder) Close() error {
+	if r == nil {
+		return nil
+	}
 	r.mu.Lock()
 	if !r.closed {
 		r.closed = true
@@ -219,10 +237,10 @@ func (r *Recorder) write(rec trace.Record) {
 		r.drop(err)
 	}
 	if err != nil && r.part.failed == nil {
-		_, err = r.writer.Append(droppedMark(rec.At, 1, err.Error()))
+		_, err = r.writer.Append(lossMark(rec.At, 1, err.Error()))
 	}
 	if err == nil {
-		r.wrote()
+		r.updateStatus()
 		r.rotate()
 	}
 }
@@ -240,8 +258,8 @@ func (r *Recorder) rotate() {
 	}
 }
 
-// begin opens the next file and writes its header, through to the file: from
-// here on a reader finds a recording.
+// begin opens the next file and flushes its header, so that a reader finds a
+// recording from then on.
 func (r *Recorder) begin() error {
 	r.mu.Lock()
 	number := r.status.Files
@@ -267,38 +285,38 @@ func (r *Recorder) begin() error {
 	r.mu.Lock()
 	r.status.Files++
 	r.mu.Unlock()
-	r.wrote()
+	r.updateStatus()
 	return nil
 }
 
-// end writes the last mark, if records were lost that none has told of.
+// end writes a mark for records lost since the last one, and finishes the file.
 func (r *Recorder) end() {
 	r.mu.Lock()
 	lost := r.lost
 	r.mu.Unlock()
 	if lost > 0 {
-		r.write(droppedMark(model.Time(r.opts.Now().UnixMilli()), lost, "the queue was full"))
+		r.write(lossMark(model.Time(r.opts.Now().UnixMilli()), lost, "the queue was full"))
 	}
 	if err := r.finish(); err != nil {
 		r.fail(err)
 	}
 }
 
-// finish ends the current file and brings it to the disk.
+// finish ends the current file and syncs it.
 func (r *Recorder) finish() error {
 	if r.part.closed {
 		return nil
 	}
 	r.part.closed = true
 	err := errors.Join(r.enc.Close(), r.part.file.Sync(), r.part.file.Close())
-	r.wrote()
+	r.updateStatus()
 	if err != nil {
 		return fmt.Errorf("close recording %s: %w", r.path, err)
 	}
 	return nil
 }
 
-// flush hands what was written so far to the operating system.
+// flush writes the compressor's buffer to the file.
 func (r *Recorder) flush() {
 	if r.part.failed != nil {
 		return
@@ -307,12 +325,12 @@ func (r *Recorder) flush() {
 		r.fail(fmt.Errorf("write recording %s: %w", r.path, err))
 		return
 	}
-	r.wrote()
+	r.updateStatus()
 	r.rotate()
 }
 
-// wrote brings the figures up to date.
-func (r *Recorder) wrote() {
+// updateStatus brings the status up to date.
+func (r *Recorder) updateStatus() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.status.Records = r.writer.Seq()
@@ -320,7 +338,7 @@ func (r *Recorder) wrote() {
 	r.part.counted = r.part.size
 }
 
-// drop counts a record that was taken from the queue and not written.
+// drop counts a queued record that could not be written.
 func (r *Recorder) drop(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -330,7 +348,7 @@ func (r *Recorder) drop(err error) {
 	}
 }
 
-// fail ends the writing for good.
+// fail stops all further writing.
 func (r *Recorder) fail(err error) {
 	r.part.failed = err
 	r.mu.Lock()
@@ -360,7 +378,7 @@ func (p *part) Write(b []byte) (int, error) {
 	return n, err
 }
 
-func droppedMark(at model.Time, count uint64, why string) trace.Record {
+func lossMark(at model.Time, count uint64, why string) trace.Record {
 	return trace.Record{At: at, Mark: &trace.Mark{Name: trace.MarkDropped, Count: count, Text: why}}
 }
 
@@ -377,8 +395,8 @@ func partName(path string, n int) string {
 	return ""
 }
 
-// syncDir brings the name of a new file to the disk. Not every file system can
-// sync a directory; those that cannot lose nothing but the name in a power cut.
+// syncDir syncs the name of a new file. Where a file system cannot sync a directory,
+// a power cut may lose the name.
 func syncDir(dir string) {
 	d, err := os.Open(dir) //nolint:gosec // the folder of the operator's own file
 	if err != nil {

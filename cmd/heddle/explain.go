@@ -1,0 +1,110 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"heddle/cmd/heddle/internal/terminal"
+	"heddle/core/model"
+)
+
+// explainAnswer has the fields of the service's explanation that `heddle explain` prints.
+type explainAnswer struct {
+	Policy string `json:"policy"`
+	Stages []struct {
+		Stage  model.Stage  `json:"stage"`
+		Reason model.Reason `json:"reason"`
+		Text   string       `json:"text"`
+		Plan   model.Plan   `json:"plan"`
+		Inputs struct {
+			Ratio     float64 `json:"shuffle_input_ratio"`
+			Measured  bool    `json:"ratio_measured"`
+			Heavy     bool    `json:"shuffle_heavy"`
+			MapOutput struct {
+				Total  model.Bytes                  `json:"total"`
+				ByRack map[model.RackID]model.Bytes `json:"by_rack"`
+			} `json:"map_output"`
+			Input struct {
+				Bytes  model.Bytes                  `json:"bytes"`
+				ByRack map[model.RackID]model.Bytes `json:"by_rack"`
+			} `json:"input"`
+		} `json:"inputs"`
+		Alternatives []struct {
+			model.Cost
+			Text string `json:"text"`
+		} `json:"alternatives"`
+	} `json:"stages"`
+	Relay *explainedRelay `json:"relay"`
+}
+
+func newExplain() *cobra.Command {
+	var from serviceClient
+	var out output
+	cmd := &cobra.Command{
+		Use:     "explain APPLICATION",
+		Short:   "Ask a running service why it prefers some racks, and what other placements would cost",
+		Example: "  heddle explain application_1763000000000_0042\n  heddle explain application_1763000000000_0042 -o json",
+		Args:    oneApplication,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return explainTo(cmd.Context(), cmd.OutOrStdout(), &from, &out, args[0])
+		},
+	}
+	from.flags(cmd)
+	out.flag(cmd)
+	return cmd
+}
+
+func explainTo(ctx context.Context, w io.Writer, from *serviceClient, out *output, app string) error {
+	body, err := from.get(ctx, appPath(app, "/explain"))
+	if err != nil {
+		return err
+	}
+	var answer explainAnswer
+	if err := json.Unmarshal(body, &answer); err != nil {
+		return fmt.Errorf("answer of %s: %w", from.url, err)
+	}
+	return out.print(w, body, answer.table)
+}
+
+func (a explainAnswer) table(w io.Writer) error {
+	for _, s := range a.Stages {
+		fmt.Fprintf(w, "%s stage, by %s: %s\n", s.Stage, a.Policy, s.Text)
+		fmt.Fprintf(w, "  shuffle/input ratio %.2f (%s), %s\n", s.Inputs.Ratio, ratioSource(s.Inputs.Measured), shuffleWeight(s.Inputs.Heavy))
+		err := terminal.Table(w, func(w io.Writer) {
+			fmt.Fprintln(w, "  RACK\tWANTED\tINPUT THERE\tMAP OUTPUT THERE")
+			for _, t := range s.Plan.Racks {
+				fmt.Fprintf(w, "  %s\t%d\t%s\t%s\n", t.Rack, t.Count, terminal.Bytes(float64(s.Inputs.Input.ByRack[t.Rack])), terminal.Bytes(float64(s.Inputs.MapOutput.ByRack[t.Rack])))
+			}
+			if len(s.Alternatives) > 0 {
+				fmt.Fprintln(w, "\n  PLACEMENT\tACROSS RACKS\tBUSIEST UPLINK\tWHAT IT IS")
+			}
+			for _, c := range s.Alternatives {
+				fmt.Fprintf(w, "  %s\t%s\t%s\t%s\n", c.Name, terminal.Bytes(float64(c.CrossRack)), terminal.Bytes(float64(c.Busiest)), c.Text)
+			}
+		})
+		if err != nil {
+			return err
+		}
+		fmt.Fprintln(w)
+	}
+	a.Relay.table(w)
+	return nil
+}
+
+func ratioSource(yes bool) string {
+	if yes {
+		return "measured on its own maps"
+	}
+	return "assumed: no map has completed yet"
+}
+
+func shuffleWeight(heavy bool) string {
+	if heavy {
+		return "shuffle-heavy"
+	}
+	return "shuffle-light"
+}

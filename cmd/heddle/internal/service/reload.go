@@ -1,0 +1,50 @@
+package service
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"heddle/cmd/heddle/internal/servicelog"
+	"heddle/cmd/heddle/internal/settings"
+	"heddle/configs"
+	"heddle/core/engine"
+	"heddle/core/state"
+)
+
+// Reload loads the configuration again and applies those settings that may change
+// while the service runs. If loading fails, the current configuration stays.
+func (s *Service) Reload(ctx context.Context, load func() (*configs.Loaded, error)) {
+	next, err := load()
+	if err != nil {
+		s.log.Error("configuration not reloaded; the one in force stays", "error", err)
+		return
+	}
+	old := s.cfg.Load()
+	changed, refused := configs.Reloadable(&old.Config, &next.Config)
+	if len(refused) > 0 {
+		s.log.Warn("these keys need a restart and stay as they were", "keys", strings.Join(refused, " "))
+	}
+	next.Config = configs.Reload(&old.Config, &next.Config)
+	cfg := &next.Config
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	policy := func(cluster *state.Cluster) (*engine.Engine, error) {
+		if cfg.Mode == configs.ModeObserve {
+			return nil, nil // nothing is decided
+		}
+		return settings.Engine(cfg, cluster)
+	}
+	if err := s.loop.Reconfigure(ctx, settings.Saturation(cfg), policy); err != nil {
+		s.log.Error("configuration not reloaded; the one in force stays", "error", err)
+		return
+	}
+	if s.relay != nil {
+		s.relay.Apply(settings.RelayRules(cfg))
+	}
+	if l, ok := s.log.(*servicelog.Log); ok {
+		l.Reconfigure(&cfg.Log)
+	}
+	s.cfg.Store(next)
+	s.log.Info("configuration reloaded", "changed", strings.Join(changed, " "), "hash", next.Hash()[:12])
+}

@@ -1,0 +1,116 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/oklog/run"
+	"github.com/prometheus/exporter-toolkit/web"
+
+	"heddle/cmd/heddle/internal/historyfile"
+	"heddle/cmd/heddle/internal/loop"
+	"heddle/cmd/heddle/internal/servicelog"
+	"heddle/core/model"
+)
+
+// Open opens the addresses of REST and of the relay. It returns no listener if another
+// heddle is using them; Run then takes over its relay first.
+func (s *Service) Open(ctx context.Context) (net.Listener, error) {
+	if s.relay != nil && s.relay.Predecessor(ctx) {
+		return nil, nil // Run listens later
+	}
+	l, err := s.listen(ctx)
+	if err != nil || s.relay == nil {
+		return l, err
+	}
+	if err := s.relay.Listen(ctx); err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return l, nil
+}
+
+// listen opens the address of REST.
+func (s *Service) listen(ctx context.Context) (net.Listener, error) {
+	addr := s.cfg.Load().Config.Web.ListenAddress
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
+	if err != nil {
+		return nil, fmt.Errorf("listen on %s: %w; choose another with --web.listen-address", addr, err)
+	}
+	return l, nil
+}
+
+// Run serves until ctx ends, a part fails or another heddle takes over the relay. The
+// sources stop first and the loop last, so that queued observations are still applied
+// and recorded. If l is nil, Run first takes over the relay of the running heddle.
+func (s *Service) Run(ctx context.Context, l net.Listener, rec loop.Recorder) error {
+	server := &http.Server{Handler: s.handler(), ReadHeaderTimeout: 5 * time.Second}
+	var g run.Group
+	tookOver := make(chan struct{})
+	answering, stopWaiting := context.WithCancel(ctx)
+	g.Add(func() error {
+		l := s.listenAfter(answering, l, tookOver)
+		if l == nil {
+			return nil
+		}
+		s.log.Info("serving", "mode", s.cfg.Load().Config.Mode, "policy", s.Policy(), "url", "http://"+l.Addr().String(), "version", s.opts.Version)
+		return s.serveHTTP(server, l)
+	}, func(error) {
+		stopWaiting()
+		stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+		defer cancel()
+		_ = server.Shutdown(stop)
+	})
+	observe, stop := context.WithCancel(ctx)
+	g.Add(func() error { return s.Observe(observe, rec) }, func(error) { stop() })
+	if s.relay != nil {
+		relay, stop := context.WithCancel(ctx)
+		g.Add(func() error {
+			if l == nil {
+				if err := s.takeOver(relay); err != nil || relay.Err() != nil {
+					return err
+				}
+				close(tookOver)
+			}
+			return s.relay.Run(relay) // at once: applications wait for it
+		}, func(error) { stop() })
+	}
+	return g.Run()
+}
+
+// Observe runs the sources and the loop until ctx ends or a source fails, records
+// to rec, and keeps the history of jobs.
+func (s *Service) Observe(ctx context.Context, rec loop.Recorder) error {
+	loopCtx, stopLoop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopLoop()
+	var parts sync.WaitGroup
+	parts.Go(func() { s.loop.Run(loopCtx, rec) })
+	parts.Go(func() { s.history.Keep(loopCtx, historyfile.SaveEvery, s.loop.History) })
+	if len(s.past) > 0 { // the first observation, so that a recording has it too
+		s.loop.Observations() <- model.Observation{Source: model.SourceHistory, At: s.now(), Fact: model.HistoryFact{Jobs: s.past}}
+		s.past = nil
+	}
+	err := s.sources.Run(ctx, s.loop.Observations())
+	stopLoop()
+	parts.Wait()
+	s.history.Save(s.loop.FinalHistory())
+	if ctx.Err() != nil || errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}
+
+func (s *Service) serveHTTP(server *http.Server, l net.Listener) error {
+	none := false
+	err := web.ServeMultiple([]net.Listener{l}, server, &web.FlagConfig{
+		WebListenAddresses: &[]string{}, WebSystemdSocket: &none, WebConfigFile: &s.opts.WebConfig,
+	}, servicelog.Slog(s.log))
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,195 @@
+// Package service is the running heddle: sources, the loop, REST, metrics and the
+// relay, put together as the configuration says.
+package service
+
+import (
+	"fmt"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"heddle/cmd/heddle/internal/historyfile"
+	"heddle/cmd/heddle/internal/loop"
+	"heddle/cmd/heddle/internal/recording"
+	"heddle/cmd/heddle/internal/settings"
+	"heddle/cmd/heddle/internal/sources"
+	"heddle/configs"
+	"heddle/core/engine"
+	"heddle/core/model"
+	"heddle/core/shuffle"
+	"heddle/core/state"
+	"heddle/core/state/snapshot"
+	"heddle/core/trace"
+	"heddle/metrics"
+	"heddle/yarnproxy/amrm"
+	"heddle/yarnproxy/clusterview"
+)
+
+// Service is the running heddle.
+type Service struct {
+	opts    Options
+	cfg     atomic.Pointer[configs.Loaded]
+	log     hclog.Logger
+	loop    *loop.Loop
+	sources *sources.Set
+	history *historyfile.File // nil keeps none
+	past    []model.JobRuns   // read from history; nil once sent to the loop
+	metrics *metrics.Collector
+	scrape  http.Handler      // serves the metrics
+	view    *clusterview.View // answers the relay; nil without a relay
+	relay   *amrm.Relay       // nil if the configuration has none
+}
+
+// Options configure a Service. Commands that run one differ in these alone.
+type Options struct {
+	Loaded            *configs.Loaded
+	Log               hclog.Logger
+	Now               func() time.Time
+	Version, Revision string
+	WebConfig         string // the web-config file, "" for plain HTTP
+	HistoryFile       string // keeps the history of jobs, "" for none
+	// Replayed replaces the configured adapters and the relay, unless it is nil.
+	Replayed *sources.Set
+	// Speed is the factor by which the clock of Now runs faster; 0 means 1.
+	Speed float64
+}
+
+// New builds a service. It opens nothing but the history of jobs.
+func New(o Options) (*Service, error) {
+	cfg := &o.Loaded.Config
+	s := &Service{opts: o, log: o.Log}
+	s.cfg.Store(o.Loaded)
+	for _, build := range []func(*configs.Config) error{s.newSources, s.newMetrics, s.newLoop, s.newRelay} {
+		if err := build(cfg); err != nil {
+			return nil, err
+		}
+	}
+	var past *shuffle.History
+	s.history, past = historyfile.Open(o.HistoryFile, o.Log)
+	s.past = past.Jobs()
+	return s, nil
+}
+
+func (s *Service) newSources(cfg *configs.Config) error {
+	if s.sources = s.opts.Replayed; s.sources != nil {
+		return nil
+	}
+	var err error
+	s.sources, err = sources.Build(sources.Options{
+		Config: cfg, Hadoop: s.opts.Loaded.Hadoop, Snapshot: s.Snapshot, Log: s.log, Now: s.opts.Now,
+		Full: func(queue string) { s.metrics.QueueFull(queue) },
+	})
+	return err
+}
+
+// queues are the names of the bounded queues, for their metric.
+func queues() []string {
+	return []string{"observations", "recorder", "mapreduce_jobs", "mapreduce_tasks", "mapreduce_history", "tez_apps", "tez_vertices"}
+}
+
+// newMetrics builds the metrics of the service on a registry of its own.
+func (s *Service) newMetrics(*configs.Config) error {
+	reg := prometheus.NewRegistry()
+	var err error
+	s.metrics, err = metrics.New(reg, metrics.Options{
+		Snapshot: s.Snapshot, Now: s.opts.Now, Policy: s.Policy, Version: s.opts.Version, Revision: s.opts.Revision,
+		ConfigHash: func() string { return s.cfg.Load().Hash() },
+		Sources:    s.sources.Names(), Queues: queues(), Relay: s.relayStatus,
+	})
+	s.scrape = metrics.Handler(reg, s.log)
+	return err
+}
+
+func (s *Service) newLoop(cfg *configs.Config) error {
+	stateCfg, err := settings.State(cfg)
+	if err != nil {
+		return err
+	}
+	cluster := state.New(stateCfg)
+	var policy *engine.Engine
+	if cfg.Mode != configs.ModeObserve {
+		if policy, err = settings.Engine(cfg, cluster); err != nil {
+			return err
+		}
+	}
+	pace := func(d configs.Duration) time.Duration {
+		return max(time.Duration(float64(d.Std())/max(s.opts.Speed, 1)), 20*time.Millisecond)
+	}
+	s.loop = loop.New(loop.Options{
+		Cluster: cluster, Engine: policy, QueueLength: cfg.State.QueueLength, Metrics: s.metrics, Log: s.log.Named("loop"), Now: s.opts.Now,
+		PublishEvery: pace(cfg.State.PublishInterval), SampleEvery: pace(cfg.Network.Period),
+	})
+	return nil
+}
+
+// newRelay builds the relay of a configuration that wants one.
+func (s *Service) newRelay(cfg *configs.Config) error {
+	if !cfg.RelayRuns() || s.opts.Replayed != nil {
+		return nil
+	}
+	s.view = clusterview.New(s.loop, s.opts.Now, cfg.State.MaxAge.Model())
+	s.loop.Subscribe(s.view.Update)
+	o := settings.RelayRules(cfg)
+	o.Guide, o.Now, o.Logger = s.view, s.opts.Now, s.log.Named("relay")
+	o.HandoverSocket = cfg.Relay.HandoverSocket
+	o.JournalDir, o.MaxConns, o.DialTimeout = cfg.Relay.Journal, cfg.Relay.MaxConnections, cfg.Relay.DialTimeout.Std()
+	for _, l := range cfg.Relay.Listeners {
+		o.Listeners = append(o.Listeners, amrm.Listener{RM: l.RM, Address: l.Address, Upstream: l.Upstream})
+	}
+	relay, err := amrm.New(o)
+	if err != nil {
+		return fmt.Errorf("relay: %w", err)
+	}
+	s.relay = relay
+	return nil
+}
+
+// Snapshot returns the newest published snapshot, nil before the first.
+func (s *Service) Snapshot() *snapshot.Snapshot { return s.loop.Snapshot() }
+
+// relayStatus returns what the relay does now, nil without one.
+func (s *Service) relayStatus() *model.Relay {
+	if s.relay == nil {
+		return nil
+	}
+	return s.relay.Status()
+}
+
+// Policy returns the name of the policy that decides, "" in observe mode.
+func (s *Service) Policy() string {
+	cfg := &s.cfg.Load().Config
+	if cfg.Mode == configs.ModeObserve {
+		return ""
+	}
+	return cfg.Policy.Name
+}
+
+// OpenRecording begins the configured recording; it returns nil if there is none. Call
+// it last before Run: a start that fails afterwards would leave a file that the next
+// start refuses to overwrite.
+func (s *Service) OpenRecording() (*recording.Recorder, error) {
+	loaded := s.cfg.Load()
+	c := &loaded.Config
+	if c.Record.File == "" {
+		return nil, nil // a nil Recorder records nothing
+	}
+	h := trace.Header{ToolVersion: s.opts.Version, ConfigHash: loaded.Hash(), Seed: 1, Start: s.now()}
+	if c.Mode != configs.ModeObserve {
+		h.Policy, h.Params = c.Policy.Name, c.Policy.Params.JSON()
+	}
+	rec, err := recording.Create(c.Record.File, recording.Options{
+		Header: h, MaxBytes: int64(c.Record.MaxSize), FlushEvery: min(c.Record.FlushInterval.Std(), time.Second),
+		Full: func() { s.metrics.QueueFull("recorder") },
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.log.Info("recording", "file", c.Record.File)
+	return rec, nil
+}
+
+// now returns the service's time as observations have it.
+func (s *Service) now() model.Time { return model.Time(s.opts.Now().UnixMilli()) }

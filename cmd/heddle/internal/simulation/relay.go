@@ -1,0 +1,71 @@
+package simulation
+
+import (
+	"errors"
+	"fmt"
+
+	"heddle/core/lab/sim"
+	"heddle/core/lab/workload"
+	"heddle/core/model"
+	"heddle/core/policy"
+	"heddle/core/policy/builtin"
+	"heddle/core/policy/capacity"
+)
+
+// relay stands between applications and a scheduler: the policies' plans restrict the
+// applications' asks.
+type relay struct {
+	scheduler string
+	build     policy.Factory
+	steering  sim.Steering // without a policy
+}
+
+// relayEvery is how often plans are made: about as often as the service makes them.
+const relayEvery = 2 * model.Second
+
+// openRelay looks up the scheduler of --relay; it returns nil without one. A policy in
+// the relay is labelled POLICY@SCHEDULER.
+func (o *Options) openRelay(policies []variant) (*relay, error) {
+	if o.Relay == "" {
+		return nil, nil // no relay is none
+	}
+	if o.RelayPin <= 0 || o.RelayTrim <= 0 {
+		return nil, errors.New("--relay-pin and --relay-trim: must be above 0")
+	}
+	if _, err := builtin.Registry().New(o.Relay, nil); err != nil {
+		return nil, fmt.Errorf("--relay: %w", err)
+	}
+	e, _ := builtin.Registry().Lookup(o.Relay)
+	for i := range policies {
+		if policies[i].name != o.Relay {
+			policies[i].label += "@" + o.Relay
+		}
+	}
+	return &relay{
+		scheduler: o.Relay, build: e.New,
+		steering: sim.Steering{Every: relayEvery, Pin: model.Duration(o.RelayPin.Milliseconds()), Trim: model.Duration(o.RelayTrim.Milliseconds())},
+	}, nil
+}
+
+// newSim prepares a run in which the policy is the scheduler, or in which it makes the
+// plans of a relay before the scheduler.
+func (r *relay) newSim(params sim.Params, c sim.Cluster, w *workload.Workload, p *variant, pol policy.Policy) (*sim.Sim, error) {
+	relayed := r != nil && r.scheduler != p.name
+	// CapacityScheduler fills a node in one heartbeat (per-node-heartbeat.multiple-assignments-enabled).
+	params.Multiple = params.Multiple || p.name == capacity.Name && !relayed || relayed && r.scheduler == capacity.Name
+	if !relayed {
+		return sim.New(params, c, w, p.name, pol)
+	}
+	scheduler, err := r.build(nil)
+	if err != nil {
+		return nil, err
+	}
+	world, err := sim.New(params, c, w, p.name+"@"+r.scheduler, scheduler)
+	if err != nil {
+		return nil, err
+	}
+	by := r.steering
+	by.Name, by.Policy = p.name, pol
+	world.Steer(by)
+	return world, nil
+}

@@ -1,0 +1,70 @@
+package sim
+
+import (
+	"slices"
+
+	"heddle/core/lab/sim/network"
+	"heddle/core/model"
+)
+
+// beginAnew ends an attempt and has its task wait.
+func (r *attempts) beginAnew(s *world, a int32) {
+	by := r.list[a]
+	t := &by.job.stages[by.stage]
+	r.stop(s, a, s.now)
+	if t.speculation != nil && t.keepOther(s, &by) {
+		return
+	}
+	t.running--
+	t.requeue(s, by.job, int(by.task), &s.layout.nodes[by.node])
+}
+
+// stop ends an attempt without a result, whatever it is at.
+func (r *attempts) stop(s *world, a int32, at model.Time) {
+	by := r.list[a]
+	n, pool := &s.layout.nodes[by.node], 0
+	if !by.isAM {
+		t, task := &by.job.stages[by.stage], int(by.task)
+		pool = s.layout.pool(t.kind)
+		t.stopFetching(s, a)
+		t.launchedOn[n.rack] -= t.units(task)
+		if t.kind == model.StageMap {
+			n.runningOutput -= t.outputOf(task)
+		}
+	}
+	if id := slices.Index(s.owners.transfers, a); id >= 0 {
+		s.owners.transfers[id] = noNode
+		s.net.RemoveTransfer(network.ID(id)) //nolint:gosec // small
+	}
+	s.events.drop(a)
+	r.remove(a)
+	s.vacate(n, by.job, pool, at.Sub(by.launched))
+}
+
+// stopAll stops all attempts of a job's tasks.
+func (r *attempts) stopAll(s *world, j *job, at model.Time) {
+	for a := range r.list {
+		if by := &r.list[a]; by.job == j && !by.isAM {
+			r.stop(s, int32(a), at)
+		}
+	}
+}
+
+// requeue has a task wait that ran on a node. The ApplicationMaster asks for a map
+// at once, for others by its rules.
+func (t *stage) requeue(s *world, j *job, task int, n *node) {
+	t.state[task] = waiting
+	t.firstWaiting = min(t.firstWaiting, task)
+	state := model.TaskPending
+	switch {
+	case j.amLost:
+		t.asked--
+		state = model.TaskFailed // asked for by nobody
+	case t.kind == model.StageMap:
+		s.updates.demand[0]++
+	default:
+		t.asked--
+	}
+	j.updateTask(t, task, state, n, s)
+	s.updates.jobChanged(j)
+}

@@ -1,0 +1,434 @@
+// Package dispatch makes both halves of a policy, Place and Plan, of what its
+// paper says: a Rule answers which racks a stage is wanted on (Targets), what is
+// started first among what could run (Order, Rank), and whether a stage waits
+// (Hold). The Dispatcher owns the rest: users in fair order, starvation windows,
+// which tasks may run on an offered node at all, how long a user lets offers pass
+// for a better one, how long a stage waits for its targets, and when a hold ends.
+package dispatch
+
+import (
+	"math"
+
+	"heddle/core/model"
+	"heddle/core/policy"
+	"heddle/core/state"
+)
+
+// Rule is what a paper says.
+type Rule interface {
+	// Prepare brings what the rule derives from the cluster up to date. It is called first for each offer
+	// and for each round of plans.
+	Prepare(in *policy.Input)
+	// Startable reports whether tasks of a stage may be started as far as the job alone says. It is asked when
+	// the job or the racks change.
+	Startable(v state.View, j *state.Job, s *state.Stage) bool
+	Orderer
+	Planner
+}
+
+// Orderer is the part of a Rule that answers offers.
+type Orderer interface {
+	// Passes lists what the offer is tried with, in order.
+	Passes(in *policy.Input) []Pass
+	// Order sets the whole Key of a candidate: a task that is startable, fits the offered node and is not refused
+	// there. False is that it may not run now, or that its line would be above c.Found.
+	Order(in *policy.Input, c *Candidate) bool
+}
+
+// Planner is the part of a Rule that plans are made of.
+type Planner interface {
+	// Targets returns the racks on which the tasks of a stage are wanted; false is no plan for the stage.
+	Targets(v state.View, j *state.Job, s *state.Stage) (Targets, bool)
+	// Hold reports whether a stage is not to ask now, why, and for how long at most.
+	Hold(v state.View, j *state.Job, s *state.Stage) (Hold, bool)
+	// Rank returns the key of a job among its user's in a plan. Equal keys go by arrival.
+	Rank(v state.View, j *state.Job) Key
+}
+
+// Launcher is a Rule that takes note of what is started.
+type Launcher interface {
+	Launched(in *policy.Input, j *state.Job, s *state.Stage)
+}
+
+// Key orders candidates: by line, within a line by First and Second, then by
+// arrival; the lower goes first.
+type Key struct {
+	Line          int
+	First, Second float64
+	Reason        model.Reason
+	// Good is a hit that a user takes at once and that ends the user's wait. Any other is taken only once the
+	// user has let offers pass for long enough.
+	Good bool
+	// Resets is a late hit that ends the user's wait too, so that the next late hit has to wait again.
+	Resets bool
+	// Elsewhere is that the stage has targets and the offered node is on none of them.
+	Elsewhere bool
+	// Least is that no key can be lower.
+	Least bool
+}
+
+func (k *Key) before(o *Key) bool {
+	switch {
+	case k.Line != o.Line:
+		return k.Line < o.Line
+	case k.First != o.First:
+		return k.First < o.First
+	}
+	return k.Second < o.Second
+}
+
+// Candidate is a task that could run on the offered node: any one of a stage.
+type Candidate struct {
+	Job   *state.Job
+	Stage *state.Stage
+	Late  bool // the user has let offers pass for long enough
+	Found int  // the line of the best candidate so far: a higher one cannot win
+	Key
+}
+
+// Pass is one way of trying an offer: all users are asked in it before the next.
+type Pass struct {
+	Kinds []model.Stage // of tasks
+	// Slack is how long users let offers pass in it for a good hit. The zero value is not at all.
+	Slack Slack
+	Wait  int // which of a user's waits counts that, below waits
+	// Local is that only node-local maps are good hits, so that a user who waits is searched among the jobs with
+	// maps on the node.
+	Local bool
+}
+
+// Slack bounds how long a user lets offers pass: for a time since the first, or so
+// many of them.
+type Slack struct {
+	Time  model.Duration
+	Count int
+	// ByCount has Count bound it, even if that is 0, in place of Time.
+	ByCount bool
+}
+
+func (s Slack) none() bool { return s.Time <= 0 && !s.ByCount }
+
+// over reports whether the user has let offers pass for long enough.
+func (s Slack) over(w *policy.Wait, now model.Time) bool {
+	if s.ByCount {
+		return w.Skips >= s.Count
+	}
+	return s.Time <= 0 || (w.Skips > 0 && w.Since <= now && now.Sub(w.Since) >= s.Time)
+}
+
+// skip counts an offer that the user lets pass. A clock that was set back starts
+// the wait anew.
+func skip(in *policy.Input, w *policy.Wait) {
+	in.Journal.Edit(w)
+	if now := in.View.Now(); w.Skips == 0 || w.Since > now {
+		w.Since = now
+	}
+	w.Skips++
+}
+
+// Settings are what the dispatcher does whatever the rule.
+type Settings struct {
+	Fairness   policy.Fairness
+	Window     model.Duration // starvation window; 0 is none
+	WindowMode policy.WindowMode
+	// TargetWait is how long a stage waits for its targets, counted from its last launch; 0 does not wait.
+	TargetWait model.Duration
+}
+
+// The numbers of stages, of a user's waits and of a rule's causes of holds.
+const (
+	stages = 3
+	waits  = 2
+	causes = 2
+)
+
+// Dispatcher is a policy made of a rule.
+type Dispatcher struct {
+	rule     Rule
+	launcher Launcher // the rule, nil if it takes no note of launches
+	settings Settings
+	targets  TargetWaits
+
+	jobs  policy.Jobs[job]
+	users policy.Users[user]
+
+	racks     uint64         // as state.Capacity tells racks apart
+	mark      state.Revision // up to where the jobs follow the cluster
+	changed   []*state.Job
+	candidate Candidate
+	ranked    []ranked
+}
+
+var (
+	_ policy.Policy  = (*Dispatcher)(nil)
+	_ policy.Planner = (*Dispatcher)(nil)
+)
+
+// job is what is kept of one live job.
+type job struct {
+	user  *user // by whom its startable stages are counted, nil without any
+	open  [stages]bool
+	holds [causes]policy.Wait // On: the hold has begun, at Since for Spent
+	rank  int                 // in the last plan
+}
+
+// user is what is kept of one user.
+type user struct {
+	waits [waits]policy.Wait // Skips, and when the first was
+	open  [stages]int        // jobs with a startable stage
+}
+
+// New makes a policy of a rule.
+func New(r Rule, s Settings) *Dispatcher {
+	d := &Dispatcher{rule: r, settings: s, targets: TargetWaits{Limit: s.TargetWait}}
+	d.launcher, _ = r.(Launcher)
+	d.jobs = policy.JobsLeaving(func(k *job) { k.count(nil, [stages]bool{}) })
+	return d
+}
+
+// Remembered returns of how many jobs and users state is kept.
+func (d *Dispatcher) Remembered() int {
+	n := d.jobs.Len() + d.users.Len() + d.targets.Len()
+	if r, ok := d.rule.(interface{ Remembered() int }); ok {
+		n += r.Remembered()
+	}
+	return n
+}
+
+// number returns the place of a kind of stage in arrays.
+func number(kind model.Stage) int {
+	switch kind {
+	case model.StageMap:
+		return 0
+	case model.StageReduce:
+		return 1
+	case model.StageOther, model.StageAM:
+	}
+	return 2
+}
+
+// follow counts the startable stages of the jobs that changed, or of all when the
+// racks did, and forgets what left.
+//
+// A question looks at the same changes again when it is over: whether a stage is
+// startable may depend on more than the job.
+func (d *Dispatcher) follow(in *policy.Input) {
+	v := in.View
+	d.rule.Prepare(in)
+	policy.Save(in.Journal, &d.mark)
+	policy.Save(in.Journal, &d.racks)
+	if racks := v.Capacity().Racks; racks != d.racks {
+		d.racks, d.mark = racks, state.Revision{}
+	}
+	d.changed, d.mark = v.Changed(d.mark, d.changed[:0])
+	for i, j := range d.changed {
+		d.changed[i] = nil
+		if j.State.Final() {
+			if k := d.jobs.Find(j); k != nil {
+				k.count(nil, [stages]bool{})
+			}
+			continue
+		}
+		var open [stages]bool
+		for _, s := range [...]*state.Stage{j.Map, j.Reduce, j.Other} {
+			open[number(s.Kind)] = s.Pending > 0 && d.rule.Startable(v, j, s)
+		}
+		d.jobs.Of(j).count(d.users.Of(j.Owner), open)
+	}
+	d.jobs.Prune(v)
+	d.users.Prune(v)
+	d.targets.Prune(v)
+}
+
+// count has a job's startable stages counted by a user, or by nobody.
+func (k *job) count(u *user, open [stages]bool) {
+	for i := range open {
+		if k.open[i] {
+			k.user.open[i]--
+		}
+		if open[i] {
+			u.open[i]++
+		}
+	}
+	k.user, k.open = u, open
+}
+
+// Place implements policy.Policy: users in fair order, and of the first who takes
+// the offer the candidate with the least key.
+func (d *Dispatcher) Place(in *policy.Input) []model.Placement {
+	d.follow(in)
+	if !in.Offer.Usable() {
+		return nil
+	}
+	users := d.settings.Fairness.Users(in.View)
+	passes := d.rule.Passes(in)
+	for i := range passes {
+		for _, u := range users {
+			h := d.ask(in, u, &passes[i])
+			d.candidate.Job, d.candidate.Stage = nil, nil // keep no jobs
+			if h.Job != nil {
+				return d.launch(in, &h)
+			}
+		}
+	}
+	return nil
+}
+
+// ask returns what a user takes of the offer in a pass, no job for nothing.
+func (d *Dispatcher) ask(in *policy.Input, u *state.User, p *Pass) hit {
+	k := d.users.Find(u)
+	if k == nil || !k.isOpen(p) {
+		return hit{}
+	}
+	if p.Slack.none() {
+		return d.best(in, u, p, true)
+	}
+	w := &k.waits[p.Wait]
+	late := p.Slack.over(w, in.View.Now())
+	var h hit
+	if p.Local {
+		if h = d.bestLocal(in, u); h.Job == nil && !late {
+			if d.any(in, u, p) {
+				skip(in, w)
+			}
+			return hit{}
+		}
+	}
+	if h.Job == nil {
+		h = d.best(in, u, p, late)
+	}
+	switch {
+	case h.Job == nil:
+	case h.Good || (late && h.Resets):
+		*in.Journal.Edit(w) = policy.Wait{}
+	case !late:
+		skip(in, w)
+		return hit{}
+	}
+	return h
+}
+
+func (k *user) isOpen(p *Pass) bool {
+	for _, kind := range p.Kinds {
+		if k.open[number(kind)] > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func (d *Dispatcher) launch(in *policy.Input, h *hit) []model.Placement {
+	d.targets.Launched(in, h.Job, h.Stage)
+	if d.launcher != nil {
+		d.launcher.Launched(in, h.Job, h.Stage)
+	}
+	reason := h.Reason
+	if h.overtook {
+		reason = model.ReasonWindow
+	}
+	return in.Launch(h.Job, h.Stage, reason)
+}
+
+// hit is the candidate a search found.
+type hit struct {
+	Candidate
+	overtook bool // the starvation window put it before a lower key of a later job
+}
+
+// best returns the user's candidate with the least key: of the earliest starvation
+// window that has any, and of equal ones the earliest.
+func (d *Dispatcher) best(in *policy.Input, u *state.User, p *Pass, late bool) hit {
+	var chosen, best hit // chosen is the best of an earlier window
+	c := &d.candidate
+	*c = Candidate{Late: late, Found: math.MaxInt}
+	w := policy.Windows(in.View, d.settings.Window, d.settings.WindowMode)
+	for _, j := range u.Jobs() { // by arrival, so that windows follow each other
+		if w.Next(j) && best.Job != nil && chosen.Job == nil {
+			chosen = best
+		}
+		k := d.jobs.Find(j)
+		if k == nil {
+			continue
+		}
+		for _, kind := range p.Kinds {
+			if !d.order(in, k, j, kind) || (best.Job != nil && !c.before(&best.Key)) {
+				continue
+			}
+			best.Candidate = *c
+			c.Found = c.Line
+			if chosen.Job != nil {
+				chosen.overtook = true
+				return chosen
+			}
+		}
+		if best.Least && best.Job != nil {
+			return best
+		}
+	}
+	if chosen.Job != nil {
+		return chosen
+	}
+	return best
+}
+
+// order sets the candidate to a job's stage of a kind and its key. False is that
+// none of its tasks may run on the offered node now.
+func (d *Dispatcher) order(in *policy.Input, k *job, j *state.Job, kind model.Stage) bool {
+	n, s := number(kind), j.Stage(kind)
+	if !k.open[n] || !in.Admits(s) || j.Blacklisted(in.Offer.Node.Host) {
+		return false
+	}
+	c := &d.candidate
+	c.Job, c.Stage, c.Elsewhere = j, s, false
+	return d.rule.Order(in, c) && (!c.Elsewhere || d.targets.Over(in, j, s))
+}
+
+// bestLocal returns the user's best good hit among the jobs with maps on the node:
+// it looks at these or at the user's jobs, whichever are fewer.
+func (d *Dispatcher) bestLocal(in *policy.Input, u *state.User) hit {
+	var best hit
+	n := in.Offer.Node
+	d.candidate = Candidate{Found: math.MaxInt}
+	if len(u.Jobs()) <= in.View.StagesLocalTo(n) {
+		for _, j := range u.Jobs() {
+			if j.Map.LocalOn(n) {
+				d.better(in, j, &best)
+			}
+		}
+		return best
+	}
+	for j := range in.View.MapsLocalTo(n) {
+		if j.Owner == u {
+			d.better(in, j, &best)
+		}
+	}
+	return best
+}
+
+// better replaces a hit by a good one of a job's maps that has a lower key, or
+// the same and came earlier.
+func (d *Dispatcher) better(in *policy.Input, j *state.Job, best *hit) {
+	k := d.jobs.Find(j)
+	if k == nil || !d.order(in, k, j, model.StageMap) || !d.candidate.Good {
+		return
+	}
+	c := &d.candidate
+	if best.Job == nil || c.before(&best.Key) || (!best.before(&c.Key) && model.CompareApps(&j.App, &best.Job.App) < 0) {
+		best.Candidate = *c
+	}
+}
+
+// any reports whether the user has any candidate.
+func (d *Dispatcher) any(in *policy.Input, u *state.User, p *Pass) bool {
+	d.candidate = Candidate{Found: math.MaxInt}
+	for _, j := range u.Jobs() {
+		if k := d.jobs.Find(j); k != nil {
+			for _, kind := range p.Kinds {
+				if d.order(in, k, j, kind) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,51 @@
+package dispatch
+
+import (
+	"heddle/core/model"
+	"heddle/core/policy"
+	"heddle/core/state"
+)
+
+// Targets are the racks on which a stage's tasks are wanted.
+type Targets struct {
+	Reason model.Reason
+	Racks  []model.RackTarget // empty is any rack
+}
+
+// TargetWaits bounds how long the stages of jobs wait for their targets: for a
+// time since the last launch of the stage, or since it first let an offer of
+// another rack pass. Each launch begins it anew, so that a stage whose racks are
+// taken goes on elsewhere, one task in that time.
+//
+// The papers confine tasks to racks and in the same figure run them anywhere as
+// soon as a slot is free (ShuffleWatcher's lines 6, 9, 14 and 18, NAS's lines 6 to
+// 8 of Algorithm 3), which undoes their own targets. A limit of 0 is the papers'.
+type TargetWaits struct {
+	Limit model.Duration
+	jobs  policy.Jobs[[stages]policy.Wait] // On: it waits since Since
+}
+
+// Prune forgets jobs that left.
+func (t *TargetWaits) Prune(v state.View) { t.jobs.Prune(v) }
+
+// Len returns how many jobs are remembered.
+func (t *TargetWaits) Len() int { return t.jobs.Len() }
+
+// Over reports whether a stage takes a node that is on none of its targets.
+func (t *TargetWaits) Over(in *policy.Input, j *state.Job, s *state.Stage) bool {
+	if t.Limit <= 0 {
+		return true
+	}
+	w, now := &t.jobs.Of(j)[number(s.Kind)], in.View.Now()
+	if !w.On || w.Since > now { // a clock that was set back starts the wait anew
+		*in.Journal.Edit(w) = policy.Wait{On: true, Since: now}
+	}
+	return now.Sub(w.Since) >= t.Limit
+}
+
+// Launched takes note of a launch.
+func (t *TargetWaits) Launched(in *policy.Input, j *state.Job, s *state.Stage) {
+	if t.Limit > 0 {
+		*in.Journal.Edit(&t.jobs.Of(j)[number(s.Kind)]) = policy.Wait{On: true, Since: in.View.Now()}
+	}
+}

@@ -1,0 +1,114 @@
+package nas
+
+import (
+	"heddle/core/model"
+	"heddle/core/policy"
+	"heddle/core/shuffle"
+	"heddle/core/state"
+)
+
+// spread is how a job's reduces are to lie over the racks: ReduceNum.
+type spread struct {
+	known  bool      // some map output is known or predicted
+	share  []float64 // MapOutputPortion by rack number; sums to 1
+	counts []int     // ReduceNum by rack number; sums to the job's reduces; by counted
+	due    int       // completed maps from which on the reduces may start
+	from   spreadFacts
+	read   bool
+	fresh  bool // counts are of these facts
+}
+
+// spreadFacts is everything a spread depends on. Which racks the maps run on is
+// not among them: it changes with how many run, or comes with the map output.
+type spreadFacts struct {
+	reduces, maps, running, completed int
+	output                            int // version of the map output
+	racks                             uint64
+}
+
+// slack is the part of a job's launched maps that may start or end before its
+// spread is computed anew: with fewer than so many maps each counts.
+const slack = 16
+
+// near reports whether what was computed from other facts still stands: all are
+// the same but for a few running maps, whose output is only predicted. A job of
+// thousands of maps would go through all racks at each launch else.
+func (f *spreadFacts) near(o *spreadFacts) bool {
+	moved := f.running - o.running
+	same := *o
+	same.running = f.running
+	return *f == same && max(moved, -moved)*slack <= f.running+f.completed
+}
+
+// spreadOf returns the job's spread, computed anew when its facts changed.
+func (q reduceRule) spreadOf(v state.View, j *state.Job, predicted *state.Prediction) *spread {
+	s := &q.jobs.Of(j).spread
+	now := spreadFacts{
+		reduces: j.Reduce.Tasks(), maps: predicted.Maps, running: j.Map.Running, completed: j.Map.Completed,
+		output: j.Output.Version, racks: v.Capacity().Racks,
+	}
+	if !s.read || !now.near(&s.from) {
+		if policy.Save(q.journal, s); q.journal.Asking() {
+			s.share, s.counts = nil, nil
+		}
+		s.read, s.from = true, now
+		q.divide(j, predicted, s)
+		s.due = q.dueAt(v, j, predicted, s)
+	}
+	return s
+}
+
+// divide computes MapOutputPortion (equation 4). A rack without running nodes has
+// none, whatever it stores. Maps of which no size is known count alike.
+func (q reduceRule) divide(j *state.Job, predicted *state.Prediction, s *spread) {
+	s.share = s.share[:0]
+	each := max(predicted.MapOutput(), 1)
+	sum := 0.0
+	for i, runs := range q.cluster.runs {
+		output := 0.0
+		if runs {
+			output = float64(q.outputOn(j, i, each))
+			sum += output
+		}
+		s.share = append(s.share, output)
+	}
+	s.known = sum > 0
+	if s.fresh = false; !s.known {
+		return
+	}
+	for i := range s.share {
+		s.share[i] /= sum
+	}
+}
+
+// counted returns ReduceNum (equation 4): fractions by largest remainder
+// (algorithms.md 2.3.5), computed when they are asked for. It is empty as long as
+// no map output is known.
+func (s *spread) counted() []int {
+	if !s.fresh {
+		s.fresh, s.counts = true, s.counts[:0]
+		if s.known {
+			s.counts = shuffle.Apportion(s.share, s.from.reduces)
+		}
+	}
+	return s.counts
+}
+
+// outputOn returns the job's map output on a rack as the portion counts it.
+func (q reduceRule) outputOn(j *state.Job, rack int, each model.Bytes) model.Bytes {
+	if q.params.Portion == PortionPredicted {
+		return j.OutputOn(rack, each)
+	}
+	if rack < len(j.Output.ByRack) {
+		return j.Output.ByRack[rack]
+	}
+	return 0
+}
+
+// wanted reports whether the job's ReduceNum is not reached on a rack. As long
+// as no map output is known it is reached nowhere.
+func (q reduceRule) wanted(v state.View, j *state.Job, predicted *state.Prediction, rack int) bool {
+	s := q.spreadOf(v, j, predicted)
+	counts := s.counted()
+	return !s.known || (rack < len(counts) && j.Reduce.Launched(rack) < counts[rack])
+}

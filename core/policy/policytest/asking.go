@@ -1,0 +1,138 @@
+package policytest
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"heddle/core/engine"
+	"heddle/core/model"
+	"heddle/core/policy"
+	"heddle/core/state"
+)
+
+// askingChangesNothing: two engines take the same decisions whether or not
+// questions are put to one of them in between, and a question that is put twice
+// at one instant gets one answer (I11).
+func askingChangesNothing(e policy.Entry, draw Draw) error {
+	scene := Generate(draw, DefaultShape())
+	plan := steps(scene, draw)
+	ends := make([]int, len(plan)) // the application of which a map ends before each step
+	for i := range ends {
+		ends[i] = draw(-1, len(scene.Apps)-1)
+	}
+	quiet, err := decisions(e, scene, plan, ends, func(*engine.Engine, *state.Cluster) error { return nil })
+	if err != nil {
+		return err
+	}
+	asked, err := decisions(e, scene, plan, ends, askEverything)
+	if err != nil {
+		return err
+	}
+	if quiet != asked {
+		return fmt.Errorf("a question changes a later decision: %s", difference(quiet, asked))
+	}
+	return nil
+}
+
+// decisions renders what an engine decides over some steps. It calls between
+// before each decision.
+func decisions(e policy.Entry, scene Scene, plan []step, ends []int, between func(*engine.Engine, *state.Cluster) error) (string, error) {
+	p, err := build(e)
+	if err != nil {
+		return "", err
+	}
+	scene.Apps = slices.Clone(scene.Apps)
+	c := scene.Cluster()
+	opts := engine.DefaultOptions(e.Name)
+	opts.Recover, opts.MaxAge = false, 0
+	eng := engine.New(opts, p, c)
+	now := Epoch
+	var all []any
+	for i, st := range plan {
+		now = now.Add(st.after)
+		c.Advance(now)
+		if ends[i] >= 0 {
+			scene.Apps[ends[i]].endMap(c, now)
+		}
+		if err := between(eng, c); err != nil {
+			return "", err
+		}
+		placed, err := eng.Offer(policy.Offer{Node: c.View().Node(st.node), Kinds: st.kinds})
+		if err != nil {
+			return "", err
+		}
+		for _, p := range placed {
+			c.Assume(p)
+		}
+		all = append(all, slices.Clone(placed))
+		if err := between(eng, c); err != nil {
+			return "", err
+		}
+		if i%3 == 2 {
+			made, err := eng.Plan(now)
+			if err != nil {
+				return "", err
+			}
+			all = append(all, made)
+		}
+	}
+	out, err := json.Marshal(all)
+	return string(out), err
+}
+
+// endMap has the application report one more complete map, with output.
+func (a *App) endMap(c *state.Cluster, now model.Time) {
+	i := slices.IndexFunc(a.Maps, func(t model.Task) bool { return t.State != model.TaskSucceeded && t.Host != "" })
+	if i < 0 {
+		return
+	}
+	a.Maps = slices.Clone(a.Maps)
+	a.Maps[i].State, a.Maps[i].Output = model.TaskSucceeded, 100*model.MiB
+	if a.MapOutput >= 0 {
+		a.MapOutput += 100 * model.MiB
+	}
+	for _, o := range a.observations() {
+		o.At = now
+		c.Apply(o)
+	}
+}
+
+// askEverything puts every kind of question, each twice.
+func askEverything(eng *engine.Engine, c *state.Cluster) error {
+	jobs := slices.Clone(c.View().Jobs())
+	questions := [][]*state.Job{jobs}
+	for _, j := range jobs {
+		questions = append(questions, []*state.Job{j})
+	}
+	for _, q := range questions {
+		if err := askTwice(func() ([]model.Plan, error) { return eng.WhatIf(q) }); err != nil {
+			return err
+		}
+	}
+	app := model.App{ID: "application_9_0001", User: "user1", Type: "MAPREDUCE", State: model.AppRunning, Submitted: c.View().Now()}
+	facts := []model.Fact{model.JobFact{App: app.ID, MapsTotal: 3, MapsPending: 3, ReducesTotal: 2, ReducesPending: 2}}
+	return askTwice(func() (plans []model.Plan, err error) {
+		c.Suppose(app, facts, func(j *state.Job) { plans, err = eng.WhatIf([]*state.Job{j}) })
+		return plans, err
+	})
+}
+
+func askTwice(ask func() ([]model.Plan, error)) error {
+	var answers [2]string
+	for i := range answers {
+		plans, err := ask()
+		if err != nil {
+			return err
+		}
+		text, err := json.Marshal(plans)
+		if err != nil {
+			return err
+		}
+		answers[i] = string(text)
+	}
+	if answers[0] != answers[1] {
+		return fmt.Errorf("one question, two answers: %s", difference(answers[0], answers[1]))
+	}
+	return nil
+}

@@ -1,0 +1,69 @@
+package jobs
+
+import (
+	"strings"
+
+	"heddle/core/model"
+	"heddle/core/state/nodes"
+	"heddle/core/topology"
+)
+
+// firstContainer ends the id of an attempt's first container, which is the
+// ApplicationMaster's own (ContainerId: the sixth part is a count from 1).
+const firstContainer = "_000001"
+
+// ApplyContainers counts a job's live containers by rack. Hosts of containers on
+// nodes that are not known are counted as unknown.
+func ApplyContainers(j *Job, f model.ContainersFact, cluster *nodes.Index) {
+	if j.State.Final() {
+		return
+	}
+	j.reported.live = [stageKinds]liveContainers{}
+	j.Map.runningOn.dropLive()
+	for i := range f.Containers {
+		k := &f.Containers[i]
+		n := cluster.Node(k.Node)
+		if n == nil {
+			cluster.Hosts().CountUnknown(hostOf(k.Node))
+			continue
+		}
+		stage := j.stageAt(k.Priority)
+		if strings.HasSuffix(k.ID, firstContainer) {
+			stage = model.StageAM
+		}
+		live := &j.reported.live[stageIndex(stage)]
+		*live = topology.Extend(*live, n.Rack.Index)
+		(*live)[n.Rack.Index]++
+		if stage == model.StageMap {
+			j.Map.runningOn.change(n.HostNumber(), taskCount{live: 1})
+		}
+	}
+	j.blacklist = f.Blacklist
+	j.recount()
+}
+
+// hostOf returns the host of a node's id, which is host:port.
+func hostOf(id model.NodeID) string {
+	if i := strings.LastIndexByte(string(id), ':'); i >= 0 {
+		return string(id[:i])
+	}
+	return string(id)
+}
+
+// recount recomputes what follows from the live containers.
+func (j *Job) recount() {
+	for _, s := range j.stages() {
+		s.recount(j.reported.live[stageIndex(s.Kind)])
+	}
+	countByContainers(j)
+}
+
+// countByContainers counts the running tasks of stages that no source reports a
+// number of tasks for by their live containers.
+func countByContainers(j *Job) {
+	for _, s := range j.stages() {
+		if s.Total == 0 {
+			s.Running = j.reported.live[stageIndex(s.Kind)].total()
+		}
+	}
+}

@@ -1,0 +1,56 @@
+package jobs
+
+import "heddle/core/model"
+
+// ApplyProgress applies what a job reports of its stages.
+func ApplyProgress(j *Job, f *model.JobFact) {
+	j.Map.Total, j.Map.Completed, j.Map.Running = f.MapsTotal, f.MapsCompleted, f.MapsRunning
+	j.Reduce.Total, j.Reduce.Completed, j.Reduce.Running = f.ReducesTotal, f.ReducesCompleted, f.ReducesRunning
+	if j.Reduce.demandSource != fromTasks {
+		j.Reduce.Pending = f.ReducesPending
+	}
+	switch {
+	case j.Map.demandSource == fromTasks:
+	case f.MapsPending == 0:
+		j.Map.clearDemand()
+	case j.Map.demandSource == fromInput:
+		demandFromInput(j.Map, j.Input, f.MapsPending)
+	}
+}
+
+// ApplyConf applies a job's configuration. The sizes of tasks count until an ask
+// shows them.
+func ApplyConf(j *Job, f model.JobConfFact) {
+	j.Conf = Conf{Inputs: f.Inputs, Output: f.Output, Replication: f.Replication, Workflow: f.Workflow, Slowstart: j.Conf.Slowstart}
+	if f.Slowstart >= 0 && f.Slowstart <= 1 {
+		j.Conf.Slowstart = f.Slowstart
+	}
+	for s, task := range map[*Stage]model.Resource{j.Map: f.MapTask, j.Reduce: f.ReduceTask} { // order-free: each on its own
+		if !s.capabilityAsked && !task.IsZero() {
+			s.Capability = task
+		}
+	}
+}
+
+// ApplyCounters applies a reading of a job's counters.
+func ApplyCounters(j *Job, f model.CountersFact) {
+	j.reported.counters, j.reported.hasCounters = f, true
+	j.updateOutput()
+}
+
+// updateOutput recomputes the job's map output by rack, and its ratio.
+func (j *Job) updateOutput() {
+	j.Output.Update(&j.Map.completed, max(j.reported.counters.MapOutput, 0))
+	j.updateRatio()
+}
+
+// updateRatio recomputes the shuffle/input ratio from the job's own counters, both
+// of one moment: what attempts have reported since is left out.
+func (j *Job) updateRatio() {
+	in, out := j.reported.counters.MapInput, j.reported.counters.MapOutput
+	if j.Map.Completed == 0 || in <= 0 || out < 0 {
+		return
+	}
+	j.Ratio, j.Predicted = float64(out)/float64(in), true
+	j.Heavy = j.Ratio > 1
+}
