@@ -190,7 +190,7 @@ func (c *Cluster) stray() {
 
 // decided adds a decision for a plan.
 func (c *Cluster) decided(p model.Plan) {
-	c.decisions = append(c.decisions, model.Decision{Seq: uint64(len(c.decisions) + 1), At: c.at, Policy: Policy, Plan: &p}) //nolint:gosec // a count
+	c.decisions = append(c.decisions, model.Decision{Seq: uint64(len(c.decisions) + 1), At: c.at, Policy: Policy, Plan: &p})
 	c.state.SetReduceTargets(Policy, &p)
 }
 
