@@ -38,9 +38,6 @@ func NewLevels(node, rack float64) *Levels {
 // Prune forgets jobs that left.
 func (l *Levels) Prune(v state.View) { l.jobs.Prune(v) }
 
-// Len returns how many jobs are remembered.
-func (l *Levels) Len() int { return l.jobs.Len() }
-
 // Take decides whether a job whose map fits takes the offer, and returns why;
 // false is to let it pass.
 func (l *Levels) Take(in *Input, j *state.Job) (model.Reason, bool) {

@@ -54,9 +54,6 @@ type jobState struct {
 	judged when        // for active
 }
 
-// Remembered returns how many jobs the policy keeps state of.
-func (p *Policy) Remembered() int { return p.jobs.Len() }
-
 // Place implements policy.Policy.
 func (p *Policy) Place(in *policy.Input) []model.Placement {
 	p.jobs.Prune(in.View)

@@ -63,6 +63,7 @@ func (p *Policy) activeUsers(q *queue) (used, weights float64) {
 			}
 		}
 	}
+	clear(p.active)
 	return used, max(weights, math.SmallestNonzeroFloat64)
 }
 

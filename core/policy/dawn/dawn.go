@@ -63,9 +63,6 @@ var (
 	_ policy.Planner = (*Policy)(nil)
 )
 
-// Remembered returns how many jobs the policy keeps state of.
-func (p *Policy) Remembered() int { return p.online.jobs.Len() + p.levels.Len() }
-
 // follow is line 2 of Algorithm 1: it brings the online plan and the orders up
 // to date.
 func (p *Policy) follow(v state.View) {

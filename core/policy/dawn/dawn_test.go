@@ -78,7 +78,7 @@ func TestSaturatedPlansSendNoMore(t *testing.T) {
 				t.Fatal(err)
 			}
 			out := map[model.AppID]model.Bytes{}
-			for _, plan := range policytest.NewSession(p, scene).Plan(p.(policy.Planner)) {
+			for _, plan := range policytest.NewSession(p, scene).Plan() {
 				if plan.Stage == model.StageReduce && len(plan.Racks) == 1 {
 					out[plan.App] = plan.Racks[0].Bytes
 				}

@@ -75,6 +75,7 @@ func compareJobs(a, b *job) int {
 // follow brings the plan up to date, and returns the jobs that were planned
 // anew; the slice is valid until the next call. Jobs that are gone leave the orders.
 func (o *online) follow(v state.View) []*job {
+	clear(o.dirty)
 	o.dirty = o.dirty[:0]
 	o.look(v)
 	o.changed, o.mark = v.Changed(o.mark, o.changed[:0])

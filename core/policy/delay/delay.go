@@ -51,9 +51,6 @@ type Policy struct {
 
 var _ policy.Policy = (*Policy)(nil)
 
-// Remembered returns how many jobs the policy keeps state of.
-func (p *Policy) Remembered() int { return p.jobs.Len() + p.levels.Len() }
-
 // Place implements policy.Policy.
 func (p *Policy) Place(in *policy.Input) []model.Placement {
 	p.jobs.Prune(in.View)

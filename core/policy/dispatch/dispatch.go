@@ -186,15 +186,6 @@ func New(r Rule, s Settings) *Dispatcher {
 	return d
 }
 
-// Remembered returns of how many jobs and users state is kept.
-func (d *Dispatcher) Remembered() int {
-	n := d.jobs.Len() + d.users.Len() + d.targets.Len()
-	if r, ok := d.rule.(interface{ Remembered() int }); ok {
-		n += r.Remembered()
-	}
-	return n
-}
-
 // number returns the place of a kind of stage in arrays.
 func number(kind model.Stage) int {
 	switch kind {

@@ -28,9 +28,6 @@ type TargetWaits struct {
 // Prune forgets jobs that left.
 func (t *TargetWaits) Prune(v state.View) { t.jobs.Prune(v) }
 
-// Len returns how many jobs are remembered.
-func (t *TargetWaits) Len() int { return t.jobs.Len() }
-
 // Over reports whether a stage takes a node that is on none of its targets.
 func (t *TargetWaits) Over(in *policy.Input, j *state.Job, s *state.Stage) bool {
 	if t.Limit <= 0 {

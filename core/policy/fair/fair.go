@@ -50,12 +50,10 @@ type needy struct {
 	ratio float64 // of usage over minimum share
 }
 
-// Remembered returns how many jobs the policy keeps state of.
-func (p *Policy) Remembered() int { return p.levels.Len() }
-
 // Place implements policy.Policy.
 func (p *Policy) Place(in *policy.Input) []model.Placement {
 	p.levels.Prune(in.View)
+	clear(p.order)
 	if !in.Offer.Usable() {
 		return nil
 	}
@@ -103,6 +101,7 @@ func (p *Policy) users(v state.View) []*state.User {
 	p.order = p.order[:0]
 	for i := range p.needy {
 		p.order = append(p.order, p.needy[i].user)
+		p.needy[i].user = nil
 	}
 	for _, u := range byShare {
 		if !slices.Contains(p.order[:len(p.needy)], u) {

@@ -220,6 +220,3 @@ func (r *rule) Launched(in *policy.Input, j *state.Job, s *state.Stage) {
 func (r *rule) slack(skips int, waitS float64) dispatch.Slack {
 	return dispatch.Slack{ByCount: r.params.Skips == ByCount, Count: skips, Time: seconds(waitS)}
 }
-
-// Remembered returns of how many jobs the rule keeps state.
-func (r *rule) Remembered() int { return r.jobs.Len() }

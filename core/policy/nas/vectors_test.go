@@ -387,24 +387,6 @@ func TestParams(t *testing.T) {
 	}
 }
 
-// What is kept of users goes with them, in whichever order they leave.
-func TestUsersAreForgotten(t *testing.T) {
-	t.Parallel()
-	p := built(t, nil)
-	apps := []policytest.App{app("1", 4, 0, bytes{model.MiB, 0}), app("2", 4, 0, bytes{model.MiB, 0})}
-	apps[1].User = "bob"
-	scene := policytest.Scene{Nodes: workers(4, 2), Apps: apps, Config: state.DefaultConfig()}
-	policytest.NewSession(p, scene).Offer("n03", "", 0)
-	if p.Dispatcher.Remembered() != 4 {
-		t.Fatalf("%d jobs and users are remembered, want 2 and 2", p.Dispatcher.Remembered())
-	}
-	scene.Apps = apps[:1]
-	policytest.NewSession(p, scene).Offer("n03", "", 0)
-	if p.Dispatcher.Remembered() != 2 {
-		t.Errorf("%d jobs and users are remembered, want ann and hers", p.Dispatcher.Remembered())
-	}
-}
-
 // A delayed reduce that is launched is delayed no more: what the job asks for
 // later has not been passed over.
 func TestDelayedReducesAreUsedUp(t *testing.T) {

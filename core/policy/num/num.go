@@ -77,9 +77,6 @@ type side struct {
 	reason model.Reason
 }
 
-// Remembered returns how many jobs the policy keeps state of.
-func (p *Policy) Remembered() int { return p.queues.jobs.Len() }
-
 // Place implements policy.Policy.
 func (p *Policy) Place(in *policy.Input) []model.Placement {
 	p.queues.look(in.View)

@@ -52,6 +52,7 @@ type placer struct {
 	place func(in *policy.Input, good []model.Placement) []model.Placement
 	plan  func(in *policy.Input) []model.Plan
 	seen  map[model.AppID]int
+	jobs  []*state.Job
 }
 
 // Place proposes what fair would, spoiled.
@@ -154,7 +155,15 @@ func TestSuiteFindsBreaches(t *testing.T) {
 				return good
 			}
 			return p
-		}, "map entries when every job has left"},
+		}, "keeps.seen: a model.AppID when every job has left"},
+		{"keeps a job in memory it uses again", func() policy.Policy {
+			p := &placer{}
+			p.place = func(in *policy.Input, good []model.Placement) []model.Placement {
+				p.jobs = append(p.jobs[:0], in.View.Jobs()...)[:0]
+				return good
+			}
+			return p
+		}, "keeps.jobs: a *jobs.Job when every job has left"},
 		{"names a task that is not there", spoil(func(_ *policy.Input, p *model.Placement) { p.Task = 9999 }), "the engine rejected"},
 		{"plans too few", spoilPlan(func(in *policy.Input, j *state.Job, p *model.Plan) {
 			if j.Reduce.Total > 1 {

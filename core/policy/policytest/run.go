@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -209,11 +210,9 @@ func inputUnchanged(e policy.Entry, draw Draw) error {
 		if after := Fingerprint(s.cluster); after != before {
 			return fmt.Errorf("the cluster is changed by Place: %s", difference(before, after))
 		}
-		if planner, ok := s.policy.(policy.Planner); ok {
-			s.Plan(planner)
-			if after := Fingerprint(s.cluster); after != before {
-				return fmt.Errorf("the cluster is changed by Plan: %s", difference(before, after))
-			}
+		s.Plan()
+		if after := Fingerprint(s.cluster); after != before {
+			return fmt.Errorf("the cluster is changed by Plan: %s", difference(before, after))
 		}
 		for _, p := range placed {
 			s.Assume(p)
@@ -354,9 +353,7 @@ func answersRenamed(e policy.Entry, scene Scene, plan []step, rename func(string
 			p.Node = model.NodeID(rename(string(p.Node)))
 			all = append(all, p)
 		}
-		if planner, ok := s.policy.(policy.Planner); ok {
-			all = append(all, s.Plan(planner))
-		}
+		all = append(all, s.Plan())
 	}
 	out, err := json.Marshal(all)
 	return string(out), err
@@ -423,54 +420,83 @@ func drain(e policy.Entry, scene Scene) (int, error) {
 	return placed, nil
 }
 
-// stateShrinks: what a policy keeps of jobs that left goes with them.
+// stateShrinks: what a policy keeps of jobs and users goes with them.
 func stateShrinks(e policy.Entry, draw Draw) error {
 	scene := Generate(draw, DefaultShape())
 	s, err := open(e, scene)
 	if err != nil {
 		return err
 	}
-	settings := entries(reflect.ValueOf(s.policy), 0)
 	for _, st := range steps(scene, draw) {
-		s.Offer(st.node, st.kinds, st.after)
-		if planner, ok := s.policy.(policy.Planner); ok {
-			s.Plan(planner)
+		for _, p := range s.Offer(st.node, st.kinds, st.after) {
+			s.Assume(p)
 		}
+		s.Plan()
 	}
 	s.cluster.Apply(model.Observation{Source: model.SourceRM, At: s.View().Now(), Fact: model.AppsFact{}})
 	s.Offer(scene.Nodes[0].ID, "", model.Second)
-	if n := entries(reflect.ValueOf(s.policy), 0) - settings; n > 0 {
-		return fmt.Errorf("keeps %d map entries when every job has left", n)
-	}
-	if r, ok := s.policy.(interface{ Remembered() int }); ok && r.Remembered() > 0 {
-		return fmt.Errorf("remembers %d jobs and users when every one has left", r.Remembered())
+	if what := remembered(reflect.ValueOf(s.policy), map[uintptr]bool{}); what != "" {
+		return fmt.Errorf("keeps%s when every job has left", what)
 	}
 	return nil
 }
 
-// deepest bounds how far entries looks into a policy.
-const deepest = 8
-
-// entries counts the map entries reachable from a value.
-func entries(v reflect.Value, depth int) int {
-	if depth > deepest {
-		return 0
+// remembered names the first thing that can be reached from a value and is of a
+// job or user: an id, or a part of the cluster state. Slices are searched up to
+// their capacity; settings, which may name users, are not.
+func remembered(v reflect.Value, seen map[uintptr]bool) string {
+	t := v.Type()
+	switch t {
+	case reflect.TypeFor[model.AppID](), reflect.TypeFor[model.UserID](),
+		reflect.TypeFor[*state.Job](), reflect.TypeFor[*state.User](), reflect.TypeFor[*state.Stage](), reflect.TypeFor[*state.QueueUser]():
+		if v.IsZero() {
+			return ""
+		}
+		return fmt.Sprintf(": a %s", t)
 	}
-	n := 0
+	if v.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if strings.HasPrefix(t.PkgPath(), "heddle/core/state") {
+		return "" // such as a mark, which shares the list of changes
+	}
 	switch v.Kind() {
-	case reflect.Pointer, reflect.Interface:
+	case reflect.Pointer:
+		if v.IsNil() || seen[v.Pointer()] {
+			return ""
+		}
+		seen[v.Pointer()] = true
+		return remembered(v.Elem(), seen)
+	case reflect.Interface:
 		if !v.IsNil() {
-			n = entries(v.Elem(), depth+1)
+			return remembered(v.Elem(), seen)
 		}
 	case reflect.Struct:
-		for _, field := range v.Fields() {
-			n += entries(field, depth+1)
+		for field, f := range v.Fields() {
+			if field.Name != "params" {
+				if what := remembered(f, seen); what != "" {
+					return "." + field.Name + what
+				}
+			}
+		}
+	case reflect.Slice, reflect.Array:
+		if v.Kind() == reflect.Slice {
+			v = v.Slice(0, v.Cap())
+		}
+		for i := range v.Len() {
+			if what := remembered(v.Index(i), seen); what != "" {
+				return what
+			}
 		}
 	case reflect.Map:
-		n = v.Len()
+		for k, e := range v.Seq2() {
+			if what := remembered(k, seen) + remembered(e, seen); what != "" {
+				return what
+			}
+		}
 	default:
 	}
-	return n
+	return ""
 }
 
 // plansValid: known racks, counts within the stage that sum to it or to
@@ -482,13 +508,9 @@ func plansValid(e policy.Entry, draw Draw) error {
 	if err != nil {
 		return err
 	}
-	planner, ok := s.policy.(policy.Planner)
-	if !ok {
-		return nil
-	}
 	for range draw(1, 4) {
 		s.Pass(model.Duration(draw(0, 90)) * model.Second)
-		plans := s.Plan(planner)
+		plans := s.Plan()
 		seen := map[string]bool{}
 		for i := range plans {
 			p := &plans[i]

@@ -43,10 +43,14 @@ func (s *Session) Offer(node model.NodeID, kinds model.Stage, after model.Durati
 	return s.Ask(node, kinds)
 }
 
-// Plan asks for the plans of all live jobs.
-func (s *Session) Plan(p policy.Planner) []model.Plan {
+// Plan asks for the plans of all live jobs, none of a policy that does not plan.
+func (s *Session) Plan() []model.Plan {
+	planner, ok := s.policy.(policy.Planner)
+	if !ok {
+		return nil
+	}
 	s.in.Offer, s.in.Jobs = policy.Offer{}, s.in.View.Jobs()
-	return p.Plan(&s.in)
+	return planner.Plan(&s.in)
 }
 
 // Assume supposes a placement carried out, as a round of the engine does.

@@ -69,6 +69,3 @@ func (r *rule) Prepare(in *policy.Input) {
 	r.racks, r.journal = in.View.Capacity().Racks, in.Journal
 	r.jobs.Prune(in.View)
 }
-
-// Remembered returns of how many jobs the rule keeps state.
-func (r *rule) Remembered() int { return r.jobs.Len() }

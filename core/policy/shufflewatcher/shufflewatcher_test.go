@@ -321,22 +321,3 @@ func TestPlaceAllocations(t *testing.T) {
 		t.Errorf("placing nothing allocates %g times, want never", got)
 	}
 }
-
-// Place alone, without a Plan in between, keeps no more jobs than are live.
-func TestPlaceForgetsJobs(t *testing.T) {
-	t.Parallel()
-	p := build(t, func(*shufflewatcher.Params) {})
-	for seed := range uint64(50) {
-		s := policytest.Generate(policytest.Seeded(seed), policytest.DefaultShape())
-		for i := range s.Apps {
-			s.Apps[i].ID += model.AppID(rune('A' + seed))
-			s.Apps[i].User += model.UserID(rune('A' + seed))
-		}
-		session := policytest.NewSession(p, s)
-		session.Ask(s.Nodes[0].ID, "")
-		session.Ask(s.Nodes[0].ID, "")
-		if live := 2*len(session.View().Jobs()) + len(session.View().Users()); p.Remembered() > live {
-			t.Fatalf("remembers %d, twice the jobs and the users are %d", p.Remembered(), live)
-		}
-	}
-}
