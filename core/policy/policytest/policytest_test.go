@@ -25,7 +25,7 @@ func TestVariantsConform(t *testing.T) {
 	var variants policy.Registry
 	for _, v := range []struct{ name, policy, params string }{
 		{"shufflewatcher as printed", "shufflewatcher", `{"scan":"greedy","assume_unknown":true,"recompute_at":0,"sarp_refresh":false,"relax_s":0}`},
-		{"shufflewatcher timeout", "shufflewatcher", `{"window_mode":"timeout","window_s":120,"scope":"any","waves":1,"hold_max_s":600}`},
+		{"shufflewatcher timeout", "shufflewatcher", `{"window_mode":"timeout","wait_for_targets_s":5,"window_s":120,"scope":"any","waves":1,"hold_max_s":600}`},
 		{"shufflewatcher mean", "shufflewatcher", `{"window_s":0,"scope":"mean","map_completion":0,"recompute_at":0.5,"hold_max_s":0}`},
 		{"delay simple", "delay", `{"mode":"simple","d":3}`},
 		{"delay automatic", "delay", `{"mode":"simple","d":-1}`},
@@ -36,7 +36,7 @@ func TestVariantsConform(t *testing.T) {
 		{"drf as printed", "drf", `{"stop":"paper"}`},
 		{"drf by vector", "drf", `{"compare":"vector"}`},
 		{"shufflewatcher on drf", "shufflewatcher", `{"fairness":"drf"}`},
-		{"nas by count", "nas", `{"skips":"count","map_skips":3,"reduce_skips":2}`},
+		{"nas by count", "nas", `{"wait_for_targets_s":5,"skips":"count","map_skips":3,"reduce_skips":2}`},
 		{"num that waits", "num", `{"delay_s":5}`},
 		{"dawn that waits", "dawn", `{"wait":3}`},
 	} {

@@ -433,7 +433,12 @@ func stateShrinks(e policy.Entry, draw Draw) error {
 		}
 		s.Plan()
 	}
-	s.cluster.Apply(model.Observation{Source: model.SourceRM, At: s.View().Now(), Fact: model.AppsFact{}})
+	if draw(0, 1) == 0 {
+		s.cluster.Apply(model.Observation{Source: model.SourceRM, At: s.View().Now(), Fact: model.AppsFact{}})
+	} else { // another cluster, as in a script: nothing says that the jobs have left
+		scene.Apps = nil
+		s = NewSession(s.policy, scene)
+	}
 	s.Offer(scene.Nodes[0].ID, "", model.Second)
 	if what := remembered(reflect.ValueOf(s.policy), map[uintptr]bool{}); what != "" {
 		return fmt.Errorf("keeps%s when every job has left", what)
