@@ -3,7 +3,6 @@ package policytest
 import (
 	"cmp"
 	"fmt"
-	"math/rand/v2"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -18,8 +17,11 @@ import (
 	"heddle/core/state"
 )
 
-// script runs one file of scenario commands. Times are seconds since the first
-// submission possible, sizes are MiB, hosts are w<rack><node>, racks /r<rack>.
+// script runs one file of scenario commands against one cluster and one engine, as
+// the service does: a command becomes observations, which are applied to the state
+// that is there, and the policy is asked in between. A new cluster gets a new policy.
+// Times are seconds since the first submission possible, sizes are MiB, hosts are
+// w<rack><node>, racks /r<rack>.
 //
 //	params                        the policy's section of the configuration, as JSON
 //	cluster racks=2 nodes=2 containers=4 [vcores=4]
@@ -36,7 +38,7 @@ import (
 //	                              next ones where the list says, and wrote so much in all
 //	fetched job=a mib=200         what its reduces have fetched of the map output in all
 //	load r1=0.9 r2=0.1            utilisation of the uplinks
-//	down node=w11                 the node is lost
+//	down node=w11                 the node is lost, and the tasks that run there are asked for again
 //	at s=700                      the clock
 //	offer node=w11 [count=2] [kinds=map] [busy]
 //	                              offers the node, carries out what is placed; busy: the task
@@ -45,10 +47,12 @@ import (
 //	running                       the maps that run on each node, with their predicted output
 //	traffic                       where reduces were started, and what their shuffles send across racks
 type script struct {
-	build  policy.Factory
-	scene  Scene
-	policy policy.Policy
-	now    model.Time
+	build   policy.Factory
+	raw     string // parameters
+	scene   Scene  // what is true, and is reported
+	cluster *state.Cluster
+	engine  *engine.Engine
+	now     model.Time
 }
 
 // RunScripts runs every scenario script of the package under test, testdata/*.txt,
@@ -62,9 +66,7 @@ func RunScripts(t *testing.T, build policy.Factory) {
 	for _, path := range paths {
 		t.Run(filepath.Base(path), func(t *testing.T) {
 			t.Parallel()
-			s := &script{build: build}
-			s.params(t, "")
-			datadriven.RunTest(t, path, s.run)
+			datadriven.RunTest(t, path, (&script{build: build}).run)
 		})
 	}
 }
@@ -75,7 +77,7 @@ func (s *script) run(t *testing.T, d *datadriven.TestData) string {
 	case "params":
 		return s.params(t, d.Input)
 	case "cluster":
-		return s.cluster(t, d)
+		return s.newCluster(t, d)
 	case "job":
 		return s.job(t, d)
 	case "done":
@@ -89,12 +91,12 @@ func (s *script) run(t *testing.T, d *datadriven.TestData) string {
 	case "down":
 		var node string
 		d.ScanArgs(t, "node", &node)
-		s.scene.Nodes[s.node(t, node)].State = model.NodeLost
-		return ""
+		return s.lose(t, node)
 	case "at":
 		var sec int
 		d.ScanArgs(t, "s", &sec)
 		s.now = Epoch.Add(model.Duration(sec) * model.Second)
+		s.cluster.Advance(s.now)
 		return ""
 	case "offer":
 		return s.offer(t, d)
@@ -109,17 +111,23 @@ func (s *script) run(t *testing.T, d *datadriven.TestData) string {
 	return ""
 }
 
+// params gives the engine a policy of its own, which remembers nothing.
 func (s *script) params(t *testing.T, raw string) string {
 	t.Helper()
 	p, err := s.build([]byte(raw))
 	if err != nil {
 		return err.Error()
 	}
-	s.policy = p
+	s.raw = raw
+	if s.cluster != nil {
+		opts := engine.DefaultOptions("scripted")
+		opts.Recover = false
+		s.engine = engine.New(opts, p, s.cluster)
+	}
 	return ""
 }
 
-func (s *script) cluster(t *testing.T, d *datadriven.TestData) string {
+func (s *script) newCluster(t *testing.T, d *datadriven.TestData) string {
 	t.Helper()
 	racks, nodes, containers := 2, 2, 4
 	d.MaybeScanArgs(t, "racks", &racks)
@@ -128,7 +136,7 @@ func (s *script) cluster(t *testing.T, d *datadriven.TestData) string {
 	vcores := containers
 	d.MaybeScanArgs(t, "vcores", &vcores)
 	s.scene = Scene{Capacity: 100e6, Config: state.DefaultConfig()}
-	s.now = Epoch
+	s.scene.Config.UplinkMaxAge, s.scene.Config.Saturation.EWMA = 1<<40, 0 // loads hold as they are given
 	for r := 1; r <= racks; r++ {
 		for n := 1; n <= nodes; n++ {
 			host := fmt.Sprintf("w%d%d", r, n)
@@ -138,6 +146,32 @@ func (s *script) cluster(t *testing.T, d *datadriven.TestData) string {
 			})
 		}
 	}
+	s.cluster, s.now = s.scene.Cluster(), Epoch
+	return s.params(t, s.raw)
+}
+
+// report applies facts to the cluster as observed now.
+func (s *script) report(observations ...model.Observation) {
+	for _, o := range observations {
+		o.At = s.now
+		s.cluster.Apply(o)
+	}
+}
+
+// reportRM reports what the ResourceManager says of nodes and applications.
+func (s *script) reportRM() {
+	apps := make([]model.App, len(s.scene.Apps))
+	for i := range apps {
+		apps[i] = s.scene.Apps[i].App
+	}
+	s.report(observed(model.SourceRM, model.NodesFact{Nodes: s.scene.Nodes}), observed(model.SourceRM, model.AppsFact{Apps: apps}))
+}
+
+// reportApp reports what changed of an application: first what it says itself, as
+// nobody asks it once the ResourceManager says that it has ended.
+func (s *script) reportApp(a *App) string {
+	s.report(a.observations()...)
+	s.reportRM()
 	return ""
 }
 
@@ -208,7 +242,8 @@ func (s *script) job(t *testing.T, d *datadriven.TestData) string {
 		a.Reduces = append(a.Reduces, newTask(model.StageReduce, i, nil))
 	}
 	s.scene.Apps = append(s.scene.Apps, a)
-	return ""
+	s.reportRM()
+	return s.reportApp(&a)
 }
 
 func newTask(stage model.Stage, i int, hosts []string) model.Task {
@@ -261,7 +296,7 @@ func (s *script) done(t *testing.T, d *datadriven.TestData) string {
 		a.MapInput += m.Input
 		a.MapOutput += m.Output
 	}
-	return ""
+	return s.reportApp(a)
 }
 
 func (s *script) fetched(t *testing.T, d *datadriven.TestData) string {
@@ -270,8 +305,9 @@ func (s *script) fetched(t *testing.T, d *datadriven.TestData) string {
 	var mib int
 	d.ScanArgs(t, "job", &id)
 	d.ScanArgs(t, "mib", &mib)
-	s.app(t, id).Fetched = model.Bytes(mib) * model.MiB
-	return ""
+	a := s.app(t, id)
+	a.Fetched = model.Bytes(mib) * model.MiB
+	return s.reportApp(a)
 }
 
 func (s *script) end(t *testing.T, d *datadriven.TestData) string {
@@ -296,30 +332,40 @@ func (s *script) end(t *testing.T, d *datadriven.TestData) string {
 	}
 	a.State, a.Written = model.AppFinished, model.Bytes(written)*model.MiB
 	a.MapInput, a.MapOutput = max(a.MapInput, 0), max(a.MapOutput, 0)
-	return ""
+	return s.reportApp(a)
 }
 
 func (s *script) load(t *testing.T, d *datadriven.TestData) string {
 	t.Helper()
-	s.scene.Loads = nil
-	for _, a := range d.CmdArgs {
-		s.scene.Loads = append(s.scene.Loads, model.UplinkSample{
-			Rack: model.RackID("/" + a.Key), Out: s.scene.Capacity * model.BytesPerSecond(parsed(t, a.Vals[0])),
-		})
+	var loads []model.UplinkSample
+	for _, rack := range s.cluster.View().Racks() {
+		load := model.UplinkSample{Rack: rack.ID}
+		if v := list(d, strings.TrimPrefix(string(rack.ID), "/")); len(v) > 0 {
+			load.Out = s.scene.Capacity * model.BytesPerSecond(parsed(t, v[0]))
+		}
+		loads = append(loads, load)
 	}
+	s.report(observed(model.SourceUplink, model.UplinkFact{Method: state.MethodPrometheus, Samples: loads}))
+	s.cluster.Advance(s.now)
 	return ""
 }
 
-// state builds the cluster afresh; the policy lives on, as it keys what it
-// keeps by ids.
-func (s *script) state() *state.Cluster {
-	sc := s.scene
-	cfg := sc.Config
-	cfg.UplinkMaxAge = 1 << 40
-	sc.Config = cfg
-	c := sc.Cluster()
-	c.Advance(s.now)
-	return c
+func (s *script) lose(t *testing.T, host string) string {
+	t.Helper()
+	s.scene.Nodes[s.node(t, host)].State = model.NodeLost
+	for i := range s.scene.Apps {
+		a := &s.scene.Apps[i]
+		for _, tasks := range [][]model.Task{a.Maps, a.Reduces} {
+			for k := range tasks {
+				if r := &tasks[k]; r.State == model.TaskRunning && r.Host == host {
+					r.State, r.Host, r.Rack = model.TaskPending, "", ""
+					s.occupy(t, a, host, -1)
+				}
+			}
+		}
+		s.reportApp(a)
+	}
+	return ""
 }
 
 func (s *script) offer(t *testing.T, d *datadriven.TestData) string {
@@ -331,10 +377,11 @@ func (s *script) offer(t *testing.T, d *datadriven.TestData) string {
 	d.MaybeScanArgs(t, "kinds", &kinds)
 	var out strings.Builder
 	for range count {
-		c := s.state()
-		in := &policy.Input{View: c.View(), Rand: rand.New(rand.NewPCG(1, 1))}
-		in.Offer = policy.Offer{Node: in.View.Node(s.scene.Nodes[s.node(t, host)].ID), Kinds: model.Stage(kinds)}
-		placements := s.policy.Place(in)
+		n := s.cluster.View().Node(s.scene.Nodes[s.node(t, host)].ID)
+		placements, err := s.engine.Offer(policy.Offer{Node: n, Kinds: model.Stage(kinds)})
+		if err != nil {
+			t.Fatal(err)
+		}
 		if len(placements) == 0 {
 			fmt.Fprintf(&out, "%s: nothing\n", host)
 		}
@@ -343,7 +390,14 @@ func (s *script) offer(t *testing.T, d *datadriven.TestData) string {
 			s.start(t, host, p, d.HasArg("busy"))
 		}
 	}
-	return out.String()
+	return out.String() + s.rejected()
+}
+
+func (s *script) rejected() string {
+	if n := s.engine.Log().Rejected(); len(n) > 0 {
+		return fmt.Sprintf("rejected: %v\n", n)
+	}
+	return ""
 }
 
 // start carries a placement out: the application gives the node its most local
@@ -378,6 +432,7 @@ func (s *script) start(t *testing.T, host string, p model.Placement, busy bool) 
 	}
 	tasks[best].State, tasks[best].Host, tasks[best].Rack = model.TaskRunning, host, rackOf(host)
 	s.occupy(t, a, host, +1)
+	s.reportApp(a)
 }
 
 // occupy takes so many containers of a node for an application, or gives them back.
@@ -391,11 +446,7 @@ func (s *script) occupy(t *testing.T, a *App, host string, containers int64) {
 // plan prints every plan as it stands after the engine's verification.
 func (s *script) plan(t *testing.T) string {
 	t.Helper()
-	c := s.state()
-	opts := engine.DefaultOptions("scripted")
-	opts.Recover = false
-	eng := engine.New(opts, s.policy, c)
-	plans, err := eng.PlanJobs(c.View().Jobs())
+	plans, err := s.engine.PlanJobs(s.cluster.View().Jobs())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -420,8 +471,5 @@ func (s *script) plan(t *testing.T) string {
 		}
 		out.WriteString("\n")
 	}
-	if n := eng.Log().Rejected(); len(n) > 0 {
-		fmt.Fprintf(&out, "rejected: %v\n", n)
-	}
-	return out.String()
+	return out.String() + s.rejected()
 }

@@ -15,7 +15,7 @@ import (
 // running prints the maps that run on each node, and what they are predicted to
 // put out.
 func (s *script) running() string {
-	v := s.state().View()
+	v := s.cluster.View()
 	var out strings.Builder
 	for _, n := range v.Nodes() {
 		list := slices.SortedFunc(slices.Values(v.RunningMaps(n)), func(a, b state.RunningMaps) int { return cmp.Compare(a.Job.ID, b.Job.ID) })
@@ -38,7 +38,7 @@ func (s *script) running() string {
 // and what the shuffles send across racks: each, and all together.
 func (s *script) traffic(t *testing.T) string {
 	t.Helper()
-	v := s.state().View()
+	v := s.cluster.View()
 	out, in := make([]float64, len(v.Racks())), make([]float64, len(v.Racks()))
 	var text strings.Builder
 	for _, j := range v.Jobs() {
