@@ -30,9 +30,10 @@ import (
 //	                              one map per block, which lists the hosts of its replicas; a task
 //	                              is so many MiB and vcores; of the workflow q it is the node 1, and
 //	                              3 reads what 1 and 2 write
-//	done job=a maps=(w11,w21) output=100
+//	done job=a maps=(w11,w21)|running output=100
 //	                              the next maps complete there, each with that output: running
-//	                              ones on that host first, whose container is free again
+//	                              ones on that host first, whose container is free again; with
+//	                              running in place of a list all that run complete where they are
 //	end job=a [reduces=(w11,w21)] written=100
 //	                              the job has ended: its running reduces are done where they are, the
 //	                              next ones where the list says, and wrote so much in all
@@ -279,7 +280,13 @@ func (s *script) done(t *testing.T, d *datadriven.TestData) string {
 	d.MaybeScanArgs(t, "output", &output)
 	a := s.app(t, id)
 	a.MapInput, a.MapOutput = max(a.MapInput, 0), max(a.MapOutput, 0)
-	for _, host := range list(d, "maps") {
+	hosts := list(d, "maps")
+	for i := range a.Maps {
+		if m := &a.Maps[i]; d.HasArg("running") && m.State == model.TaskRunning {
+			hosts = append(hosts, m.Host)
+		}
+	}
+	for _, host := range hosts {
 		i := slices.IndexFunc(a.Maps, func(t model.Task) bool { return t.State == model.TaskRunning && t.Host == host })
 		if i < 0 {
 			i = slices.IndexFunc(a.Maps, func(t model.Task) bool { return t.State != model.TaskSucceeded })
