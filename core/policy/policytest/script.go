@@ -1,7 +1,6 @@
 package policytest
 
 import (
-	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -49,11 +48,15 @@ import (
 //	traffic                       where reduces were started, and what their shuffles send across racks
 type script struct {
 	build   policy.Factory
-	raw     string // parameters
-	scene   Scene  // what is true, and is reported
+	params  string
+	scene   Scene // what is true, and is reported
 	cluster *state.Cluster
 	engine  *engine.Engine
 	now     model.Time
+
+	*testing.T                      // of the present command
+	command    *datadriven.TestData // likewise
+	out        strings.Builder      // likewise
 }
 
 // RunScripts runs every scenario script of the package under test, testdata/*.txt,
@@ -67,128 +70,65 @@ func RunScripts(t *testing.T, build policy.Factory) {
 	for _, path := range paths {
 		t.Run(filepath.Base(path), func(t *testing.T) {
 			t.Parallel()
-			datadriven.RunTest(t, path, (&script{build: build}).run)
+			s := script{build: build}
+			datadriven.RunTest(t, path, s.run)
 		})
 	}
 }
 
 func (s *script) run(t *testing.T, d *datadriven.TestData) string {
 	t.Helper()
+	s.T, s.command = t, d
+	s.out.Reset()
 	switch d.Cmd {
 	case "params":
-		return s.params(t, d.Input)
+		s.params = d.Input
+		s.newEngine()
 	case "cluster":
-		return s.newCluster(t, d)
+		s.newCluster()
 	case "job":
-		return s.job(t, d)
+		s.submit()
 	case "done":
-		return s.done(t, d)
+		s.finishMaps(s.app(s.text("job")))
 	case "fetched":
-		return s.fetched(t, d)
+		a := s.app(s.text("job"))
+		a.Fetched = model.Bytes(s.number("mib", 0)) * model.MiB
+		s.report(a)
 	case "end":
-		return s.end(t, d)
+		s.end(s.app(s.text("job")))
 	case "load":
-		return s.load(t, d)
+		s.load()
 	case "down":
-		var node string
-		d.ScanArgs(t, "node", &node)
-		return s.lose(t, node)
+		s.lose(s.node(s.text("node")))
 	case "at":
-		var sec int
-		d.ScanArgs(t, "s", &sec)
-		s.now = Epoch.Add(model.Duration(sec) * model.Second)
+		s.now = Epoch.Add(model.Duration(s.number("s", 0)) * model.Second)
 		s.cluster.Advance(s.now)
-		return ""
 	case "offer":
-		return s.offer(t, d)
-	case "plan":
-		return s.plan(t)
-	case "running":
-		return s.running()
-	case "traffic":
-		return s.traffic(t)
-	}
-	t.Fatalf("%s: no command %q", d.Pos, d.Cmd)
-	return ""
-}
-
-// params gives the engine a policy of its own, which remembers nothing.
-func (s *script) params(t *testing.T, raw string) string {
-	t.Helper()
-	p, err := s.build([]byte(raw))
-	if err != nil {
-		return err.Error()
-	}
-	s.raw = raw
-	if s.cluster != nil {
-		opts := engine.DefaultOptions("scripted")
-		opts.Recover = false
-		s.engine = engine.New(opts, p, s.cluster)
-	}
-	return ""
-}
-
-func (s *script) newCluster(t *testing.T, d *datadriven.TestData) string {
-	t.Helper()
-	racks, nodes, containers := 2, 2, 4
-	d.MaybeScanArgs(t, "racks", &racks)
-	d.MaybeScanArgs(t, "nodes", &nodes)
-	d.MaybeScanArgs(t, "containers", &containers)
-	vcores := containers
-	d.MaybeScanArgs(t, "vcores", &vcores)
-	s.scene = Scene{Capacity: 100e6, Config: state.DefaultConfig()}
-	s.scene.Config.UplinkMaxAge, s.scene.Config.Saturation.EWMA = 1<<40, 0 // loads hold as they are given
-	for r := 1; r <= racks; r++ {
-		for n := 1; n <= nodes; n++ {
-			host := fmt.Sprintf("w%d%d", r, n)
-			s.scene.Nodes = append(s.scene.Nodes, model.Node{
-				ID: model.NodeID(host + ":1"), Host: host, Rack: rackOf(host), State: model.NodeRunning,
-				Total: model.Resource{MemoryMiB: int64(containers) * 1024, VCores: int64(vcores)},
-			})
+		for range int(s.number("count", 1)) {
+			s.offer(s.node(s.text("node")), model.Stage(s.text("kinds")))
 		}
+	case "plan":
+		plans, err := s.engine.PlanJobs(s.cluster.View().Jobs())
+		if err != nil {
+			t.Fatal(err)
+		}
+		showPlans(&s.out, plans)
+	case "running":
+		showRunning(&s.out, s.cluster.View())
+	case "traffic":
+		showTraffic(&s.out, s.cluster.View())
+	default:
+		t.Fatalf("%s: no command %q", d.Pos, d.Cmd)
 	}
-	s.cluster, s.now = s.scene.Cluster(), Epoch
-	return s.params(t, s.raw)
-}
-
-// report applies facts to the cluster as observed now.
-func (s *script) report(observations ...model.Observation) {
-	for _, o := range observations {
-		o.At = s.now
-		s.cluster.Apply(o)
+	if s.engine != nil && len(s.engine.Log().Rejected()) > 0 {
+		t.Errorf("%s: the engine rejected %v", d.Pos, s.engine.Log().Rejected())
 	}
+	return s.out.String()
 }
 
-// reportRM reports what the ResourceManager says of nodes and applications.
-func (s *script) reportRM() {
-	apps := make([]model.App, len(s.scene.Apps))
-	for i := range apps {
-		apps[i] = s.scene.Apps[i].App
-	}
-	s.report(observed(model.SourceRM, model.NodesFact{Nodes: s.scene.Nodes}), observed(model.SourceRM, model.AppsFact{Apps: apps}))
-}
-
-// reportApp reports what changed of an application: first what it says itself, as
-// nobody asks it once the ResourceManager says that it has ended.
-func (s *script) reportApp(a *App) string {
-	s.report(a.observations()...)
-	s.reportRM()
-	return ""
-}
-
-func rackOf(host string) model.RackID { return model.RackID("/r" + host[1:2]) }
-
-func (s *script) node(t *testing.T, host string) int {
-	t.Helper()
-	i := slices.IndexFunc(s.scene.Nodes, func(n model.Node) bool { return n.Host == host })
-	if i < 0 {
-		t.Fatalf("no node %s", host)
-	}
-	return i
-}
-
-func list(d *datadriven.TestData, key string) []string {
-	for _, a := range d.CmdArgs {
+// list returns the values of an argument.
+func (s *script) list(key string) []string {
+	for _, a := range s.command.CmdArgs {
 		if a.Key == key {
 			return a.Vals
 		}
@@ -196,55 +136,126 @@ func list(d *datadriven.TestData, key string) []string {
 	return nil
 }
 
-func (s *script) job(t *testing.T, d *datadriven.TestData) string {
-	t.Helper()
-	var id, user, queue string
-	var at, reduces, priority int
-	d.MaybeScanArgs(t, "queue", &queue)
-	d.MaybeScanArgs(t, "priority", &priority)
-	d.ScanArgs(t, "id", &id)
-	d.ScanArgs(t, "user", &user)
-	d.ScanArgs(t, "at", &at)
-	d.MaybeScanArgs(t, "reduces", &reduces)
-	task := model.Resource{MemoryMiB: 1024, VCores: 1}
-	if v := list(d, "task"); len(v) == 2 {
-		task = model.Resource{MemoryMiB: int64(parsed(t, v[0])), VCores: int64(parsed(t, v[1]))}
+// text returns the value of an argument, "" without.
+func (s *script) text(key string) string { return strings.Join(s.list(key), ",") }
+
+// number returns the value of an argument or, without, another.
+func (s *script) number(key string, without float64) float64 {
+	if len(s.list(key)) == 0 {
+		return without
 	}
-	size := 100
-	d.MaybeScanArgs(t, "size", &size)
+	return s.parse(s.text(key))
+}
+
+func (s *script) parse(text string) float64 {
+	f, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		s.Fatalf("%s: %v", s.command.Pos, err)
+	}
+	return f
+}
+
+// newEngine asks a policy of its own, which remembers nothing, from now on.
+func (s *script) newEngine() {
+	p, err := s.build([]byte(s.params))
+	switch {
+	case err != nil:
+		s.out.WriteString(err.Error())
+	case s.cluster != nil:
+		opts := engine.DefaultOptions("scripted")
+		opts.Recover = false
+		s.engine = engine.New(opts, p, s.cluster)
+	}
+}
+
+func (s *script) newCluster() {
+	containers := s.number("containers", 4)
+	total := model.Resource{MemoryMiB: int64(containers) * 1024, VCores: int64(s.number("vcores", containers))}
+	s.scene = Scene{Capacity: 100e6, Config: state.DefaultConfig()}
+	s.scene.Config.UplinkMaxAge, s.scene.Config.Saturation.EWMA = 1<<40, 0 // loads hold as they are given
+	for r := range int(s.number("racks", 2)) {
+		for n := range int(s.number("nodes", 2)) {
+			host := fmt.Sprintf("w%d%d", r+1, n+1)
+			s.scene.Nodes = append(s.scene.Nodes, model.Node{
+				ID: model.NodeID(host + ":1"), Host: host, Rack: rackOf(host), State: model.NodeRunning, Total: total,
+			})
+		}
+	}
+	s.cluster, s.now = s.scene.Cluster(), Epoch
+	s.newEngine()
+}
+
+// report has the ResourceManager report nodes and applications, and then an
+// application report itself.
+func (s *script) report(a *App) {
+	apps := make([]model.App, len(s.scene.Apps))
+	for i := range apps {
+		apps[i] = s.scene.Apps[i].App
+	}
+	s.observe(observed(model.SourceRM, model.NodesFact{Nodes: s.scene.Nodes}), observed(model.SourceRM, model.AppsFact{Apps: apps}))
+	s.observe(a.observations()...)
+}
+
+// observe applies what is observed now.
+func (s *script) observe(observations ...model.Observation) {
+	for _, o := range observations {
+		o.At = s.now
+		s.cluster.Apply(o)
+	}
+}
+
+func rackOf(host string) model.RackID { return model.RackID("/r" + host[1:2]) }
+
+func (s *script) node(host string) *model.Node {
+	i := slices.IndexFunc(s.scene.Nodes, func(n model.Node) bool { return n.Host == host })
+	if i < 0 {
+		s.Fatalf("%s: no node %q", s.command.Pos, host)
+	}
+	return &s.scene.Nodes[i]
+}
+
+func (s *script) app(id string) *App {
+	i := slices.IndexFunc(s.scene.Apps, func(a App) bool { return a.ID == model.AppID(id) })
+	if i < 0 {
+		s.Fatalf("%s: no job %q", s.command.Pos, id)
+	}
+	return &s.scene.Apps[i]
+}
+
+func (s *script) submit() {
+	task := model.Resource{MemoryMiB: 1024, VCores: 1}
+	if v := s.list("task"); len(v) == 2 {
+		task = model.Resource{MemoryMiB: int64(s.parse(v[0])), VCores: int64(s.parse(v[1]))}
+	}
 	a := App{
 		App: model.App{
-			ID: model.AppID(id), User: model.UserID(user), Queue: model.QueueID(queue), Priority: priority, Type: "MAPREDUCE", State: model.AppRunning,
-			Submitted: Epoch.Add(model.Duration(at) * model.Second),
+			ID: model.AppID(s.text("id")), User: model.UserID(s.text("user")), Queue: model.QueueID(s.text("queue")),
+			Priority: int(s.number("priority", 0)), Type: "MAPREDUCE", State: model.AppRunning,
+			Submitted: Epoch.Add(model.Duration(s.number("at", 0)) * model.Second),
 		},
-		MapTask: task, ReduceTask: task, Slowstart: 0.05, MapInput: model.Unknown, MapOutput: model.Unknown,
+		MapTask: task, ReduceTask: task, Slowstart: s.number("slowstart", 0.05), MapInput: model.Unknown, MapOutput: model.Unknown,
 	}
-	if v := list(d, "workflow"); len(v) > 0 {
-		a.Workflow = &model.Workflow{ID: v[0]}
-		d.ScanArgs(t, "node", &a.Workflow.Node)
-		for _, e := range list(d, "edges") {
+	if id := s.text("workflow"); id != "" {
+		a.Workflow = &model.Workflow{ID: id, Node: s.text("node")}
+		for _, e := range s.list("edges") {
 			from, to, _ := strings.Cut(e, ">")
 			a.Workflow.Edges = append(a.Workflow.Edges, model.WorkflowEdges{Node: from, Next: []string{to}})
 		}
 	}
-	if v := list(d, "slowstart"); len(v) > 0 {
-		a.Slowstart = parsed(t, v[0])
-	}
-	for i, b := range list(d, "blocks") {
+	for i, b := range s.list("blocks") {
 		hosts := strings.Split(b, "+")
-		block := model.Block{Length: model.Bytes(size) * model.MiB, Hosts: hosts}
+		block := model.Block{Length: model.Bytes(s.number("size", 100)) * model.MiB, Hosts: hosts}
 		for _, h := range hosts {
 			block.Racks = append(block.Racks, rackOf(h))
 		}
 		a.Input = append(a.Input, block)
 		a.Maps = append(a.Maps, newTask(model.StageMap, i, hosts))
 	}
-	for i := range reduces {
+	for i := range int(s.number("reduces", 0)) {
 		a.Reduces = append(a.Reduces, newTask(model.StageReduce, i, nil))
 	}
 	s.scene.Apps = append(s.scene.Apps, a)
-	s.reportRM()
-	return s.reportApp(&a)
+	s.report(&a)
 }
 
 func newTask(stage model.Stage, i int, hosts []string) model.Task {
@@ -254,82 +265,39 @@ func newTask(stage model.Stage, i int, hosts []string) model.Task {
 	}
 }
 
-func parsed(t *testing.T, v string) float64 {
-	t.Helper()
-	f, err := strconv.ParseFloat(v, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return f
-}
-
-func (s *script) app(t *testing.T, id string) *App {
-	t.Helper()
-	i := slices.IndexFunc(s.scene.Apps, func(a App) bool { return a.ID == model.AppID(id) })
-	if i < 0 {
-		t.Fatalf("no job %s", id)
-	}
-	return &s.scene.Apps[i]
-}
-
-func (s *script) done(t *testing.T, d *datadriven.TestData) string {
-	t.Helper()
-	var id string
-	output := 100
-	d.ScanArgs(t, "job", &id)
-	d.MaybeScanArgs(t, "output", &output)
-	a := s.app(t, id)
-	a.MapInput, a.MapOutput = max(a.MapInput, 0), max(a.MapOutput, 0)
-	hosts := list(d, "maps")
+func (s *script) finishMaps(a *App) {
+	hosts := s.list("maps")
 	for i := range a.Maps {
-		if m := &a.Maps[i]; d.HasArg("running") && m.State == model.TaskRunning {
+		if m := &a.Maps[i]; s.command.HasArg("running") && m.State == model.TaskRunning {
 			hosts = append(hosts, m.Host)
 		}
 	}
+	a.MapInput, a.MapOutput = max(a.MapInput, 0), max(a.MapOutput, 0)
 	for _, host := range hosts {
 		i := slices.IndexFunc(a.Maps, func(t model.Task) bool { return t.State == model.TaskRunning && t.Host == host })
 		if i < 0 {
 			i = slices.IndexFunc(a.Maps, func(t model.Task) bool { return t.State != model.TaskSucceeded })
 		}
 		if i < 0 {
-			t.Fatalf("%s: no map of %s is left", d.Pos, id)
+			s.Fatalf("%s: no map of %s is left", s.command.Pos, a.ID)
 		}
 		m := &a.Maps[i]
-		if m.State == model.TaskRunning {
-			s.occupy(t, a, m.Host, -1)
-		}
-		m.State, m.Host, m.Rack, m.Output = model.TaskSucceeded, host, rackOf(host), model.Bytes(output)*model.MiB
-		m.Input = a.Input[m.Index].Length
+		s.stop(a, m)
+		m.State, m.Host, m.Rack = model.TaskSucceeded, host, rackOf(host)
+		m.Input, m.Output = a.Input[m.Index].Length, model.Bytes(s.number("output", 100))*model.MiB
 		a.MapInput += m.Input
 		a.MapOutput += m.Output
 	}
-	return s.reportApp(a)
+	s.report(a)
 }
 
-func (s *script) fetched(t *testing.T, d *datadriven.TestData) string {
-	t.Helper()
-	var id string
-	var mib int
-	d.ScanArgs(t, "job", &id)
-	d.ScanArgs(t, "mib", &mib)
-	a := s.app(t, id)
-	a.Fetched = model.Bytes(mib) * model.MiB
-	return s.reportApp(a)
-}
-
-func (s *script) end(t *testing.T, d *datadriven.TestData) string {
-	t.Helper()
-	var id string
-	var written int
-	d.ScanArgs(t, "job", &id)
-	d.ScanArgs(t, "written", &written)
-	a := s.app(t, id)
-	hosts := list(d, "reduces")
+func (s *script) end(a *App) {
+	hosts := s.list("reduces")
 	for i := range a.Reduces {
 		r := &a.Reduces[i]
 		switch {
 		case r.State == model.TaskRunning:
-			s.occupy(t, a, r.Host, -1)
+			s.stop(a, r)
 		case r.State == model.TaskPending && len(hosts) > 0:
 			r.Host, r.Rack, hosts = hosts[0], rackOf(hosts[0]), hosts[1:]
 		default:
@@ -337,146 +305,85 @@ func (s *script) end(t *testing.T, d *datadriven.TestData) string {
 		}
 		r.State = model.TaskSucceeded
 	}
-	a.State, a.Written = model.AppFinished, model.Bytes(written)*model.MiB
-	a.MapInput, a.MapOutput = max(a.MapInput, 0), max(a.MapOutput, 0)
-	return s.reportApp(a)
+	a.Written, a.MapInput, a.MapOutput = model.Bytes(s.number("written", 0))*model.MiB, max(a.MapInput, 0), max(a.MapOutput, 0)
+	s.report(a)
+	a.State = model.AppFinished // only now, as nobody asks an application that has ended
+	s.report(a)
 }
 
-func (s *script) load(t *testing.T, d *datadriven.TestData) string {
-	t.Helper()
+func (s *script) load() {
 	var loads []model.UplinkSample
 	for _, rack := range s.cluster.View().Racks() {
-		load := model.UplinkSample{Rack: rack.ID}
-		if v := list(d, strings.TrimPrefix(string(rack.ID), "/")); len(v) > 0 {
-			load.Out = s.scene.Capacity * model.BytesPerSecond(parsed(t, v[0]))
-		}
-		loads = append(loads, load)
+		load := s.number(strings.TrimPrefix(string(rack.ID), "/"), 0)
+		loads = append(loads, model.UplinkSample{Rack: rack.ID, Out: s.scene.Capacity * model.BytesPerSecond(load)})
 	}
-	s.report(observed(model.SourceUplink, model.UplinkFact{Method: state.MethodPrometheus, Samples: loads}))
+	s.observe(observed(model.SourceUplink, model.UplinkFact{Method: state.MethodPrometheus, Samples: loads}))
 	s.cluster.Advance(s.now)
-	return ""
 }
 
-func (s *script) lose(t *testing.T, host string) string {
-	t.Helper()
-	s.scene.Nodes[s.node(t, host)].State = model.NodeLost
+func (s *script) lose(n *model.Node) {
+	n.State = model.NodeLost
 	for i := range s.scene.Apps {
 		a := &s.scene.Apps[i]
 		for _, tasks := range [][]model.Task{a.Maps, a.Reduces} {
 			for k := range tasks {
-				if r := &tasks[k]; r.State == model.TaskRunning && r.Host == host {
+				if r := &tasks[k]; r.State == model.TaskRunning && r.Host == n.Host {
+					s.stop(a, r)
 					r.State, r.Host, r.Rack = model.TaskPending, "", ""
-					s.occupy(t, a, host, -1)
 				}
 			}
 		}
-		s.reportApp(a)
+		s.report(a)
 	}
-	return ""
 }
 
-func (s *script) offer(t *testing.T, d *datadriven.TestData) string {
-	t.Helper()
-	var host, kinds string
-	count := 1
-	d.ScanArgs(t, "node", &host)
-	d.MaybeScanArgs(t, "count", &count)
-	d.MaybeScanArgs(t, "kinds", &kinds)
-	var out strings.Builder
-	for range count {
-		n := s.cluster.View().Node(s.scene.Nodes[s.node(t, host)].ID)
-		placements, err := s.engine.Offer(policy.Offer{Node: n, Kinds: model.Stage(kinds)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(placements) == 0 {
-			fmt.Fprintf(&out, "%s: nothing\n", host)
-		}
-		for _, p := range placements {
-			fmt.Fprintf(&out, "%s: %s of %s, %s, %s\n", host, p.Stage, p.App, p.Locality, p.Reason)
-			s.start(t, host, p, d.HasArg("busy"))
+func (s *script) offer(n *model.Node, kinds model.Stage) {
+	placements, err := s.engine.Offer(policy.Offer{Node: s.cluster.View().Node(n.ID), Kinds: kinds})
+	if err != nil {
+		s.Fatal(err)
+	}
+	if len(placements) == 0 {
+		fmt.Fprintf(&s.out, "%s: nothing\n", n.Host)
+	}
+	for _, p := range placements {
+		fmt.Fprintf(&s.out, "%s: %s of %s, %s, %s\n", n.Host, p.Stage, p.App, p.Locality, p.Reason)
+		if !s.command.HasArg("busy") {
+			s.start(n, s.app(string(p.App)), p.Stage)
 		}
 	}
-	return out.String() + s.rejected()
-}
-
-func (s *script) rejected() string {
-	if n := s.engine.Log().Rejected(); len(n) > 0 {
-		return fmt.Sprintf("rejected: %v\n", n)
-	}
-	return ""
 }
 
 // start carries a placement out: the application gives the node its most local
 // pending task.
-func (s *script) start(t *testing.T, host string, p model.Placement, busy bool) {
-	t.Helper()
-	if busy {
-		return
-	}
-	a := s.app(t, string(p.App))
+func (s *script) start(n *model.Node, a *App, stage model.Stage) {
 	tasks := a.Maps
-	if p.Stage == model.StageReduce {
+	if stage == model.StageReduce {
 		tasks = a.Reduces
 	}
-	best := -1
-	level := func(i int) model.Locality {
-		if slices.Contains(tasks[i].Preferred, host) {
+	var best *model.Task
+	level := func(t *model.Task) model.Locality {
+		if slices.Contains(t.Preferred, n.Host) {
 			return model.NodeLocal
 		}
-		if slices.ContainsFunc(tasks[i].Preferred, func(h string) bool { return rackOf(h) == rackOf(host) }) {
+		if slices.ContainsFunc(t.Preferred, func(h string) bool { return rackOf(h) == n.Rack }) {
 			return model.RackLocal
 		}
 		return model.OffSwitch
 	}
 	for i := range tasks {
-		if tasks[i].State == model.TaskPending && (best < 0 || level(i) < level(best)) {
-			best = i
+		if t := &tasks[i]; t.State == model.TaskPending && (best == nil || level(t) < level(best)) {
+			best = t
 		}
 	}
-	if best < 0 {
-		t.Fatalf("%s has no pending %s", p.App, p.Stage)
-	}
-	tasks[best].State, tasks[best].Host, tasks[best].Rack = model.TaskRunning, host, rackOf(host)
-	s.occupy(t, a, host, +1)
-	s.reportApp(a)
+	best.State, best.Host, best.Rack = model.TaskRunning, n.Host, n.Rack
+	n.Used, a.Allocated = n.Used.Add(a.MapTask), a.Allocated.Add(a.MapTask) // reduces are of the same size here
+	s.report(a)
 }
 
-// occupy takes so many containers of a node for an application, or gives them back.
-func (s *script) occupy(t *testing.T, a *App, host string, containers int64) {
-	t.Helper()
-	more := a.MapTask.Times(containers) // reduces are of the same size here
-	n := &s.scene.Nodes[s.node(t, host)]
-	n.Used, a.Allocated = n.Used.Add(more), a.Allocated.Add(more)
-}
-
-// plan prints every plan as it stands after the engine's verification.
-func (s *script) plan(t *testing.T) string {
-	t.Helper()
-	plans, err := s.engine.PlanJobs(s.cluster.View().Jobs())
-	if err != nil {
-		t.Fatal(err)
+// stop gives back the container of a task that runs.
+func (s *script) stop(a *App, t *model.Task) {
+	if t.State == model.TaskRunning {
+		n := s.node(t.Host)
+		n.Used, a.Allocated = n.Used.Sub(a.MapTask), a.Allocated.Sub(a.MapTask)
 	}
-	slices.SortStableFunc(plans, func(a, b model.Plan) int { return cmp.Compare(a.Rank, b.Rank) })
-	var out strings.Builder
-	for _, p := range plans {
-		fmt.Fprintf(&out, "%d. %s %s, %s", p.Rank, p.App, p.Stage, p.Reason)
-		if p.Hold {
-			fmt.Fprintf(&out, " until %gs", p.Until.Sub(Epoch).Seconds())
-		}
-		if len(p.Racks) == 0 {
-			out.WriteString(": any rack")
-		}
-		for i, r := range p.Racks {
-			out.WriteString([]string{": ", ", "}[min(i, 1)])
-			fmt.Fprintf(&out, "%d on %s (%.2f, %d MiB)", r.Count, r.Rack, r.Share, r.Bytes/model.MiB)
-		}
-		for _, k := range p.Costs {
-			if k.Name == "plan" || k.Name == "uniform" {
-				fmt.Fprintf(&out, "; %s crosses %d MiB", k.Name, k.CrossRack/model.MiB)
-			}
-		}
-		out.WriteString("\n")
-	}
-	return out.String() + s.rejected()
 }
