@@ -33,7 +33,7 @@ func TestFailover(t *testing.T) {
 			t.Errorf("active base %q, want the last one known", p.ActiveBase())
 		}
 		f.change(func() { f.mode["rm2:8088"] = "active" })
-		settle(5 * time.Second)
+		settle(10 * time.Second) // after 5 s of failures the next attempt is at most 8 s away
 		facts := p.take()
 		if got := results(facts); len(got) == 0 || got[0] != model.PollOK || p.ActiveBase() != "http://rm2:8088" {
 			t.Errorf("%v from %s after the failover", got, p.ActiveBase())
