@@ -53,7 +53,7 @@ func decodeConf(body []byte, app model.AppID) (model.JobConfFact, error) {
 		Slowstart: defaultSlowstart,
 		Workflow:  model.WorkflowOf(values),
 	}
-	var bad faults
+	var bad elementErrors
 	bad.add(setSlowstart(&fact, first("mapreduce.job.reduce.slowstart.completedmaps", "mapred.reduce.slowstart.completed.maps")))
 	bad.add(setReplication(&fact, first("dfs.replication")))
 	bad.add(setTask(&fact.MapTask, "map", first))

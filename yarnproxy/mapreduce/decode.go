@@ -127,7 +127,7 @@ func decodeTasks(body []byte, job string) ([]entry, error) {
 		}
 	}
 	entries := make([]entry, 0, len(list.Task))
-	var bad faults
+	var bad elementErrors
 	for i := range list.Task {
 		e, err := list.Task[i].entry(job)
 		if err != nil {
@@ -239,27 +239,27 @@ func ratio(percent rest.Number) float64 {
 	return min(max(float64(percent)/100, 0), 1)
 }
 
-// faults collects the errors of one answer's elements: the first few whole,
+// elementErrors collects the errors of one answer's elements: the first few whole,
 // the others as a number.
-type faults struct {
-	first []error
-	more  int
+type elementErrors struct {
+	kept    []error
+	omitted int
 }
 
-func (f *faults) add(err error) {
+func (f *elementErrors) add(err error) {
 	if err == nil {
 		return
 	}
-	if len(f.first) < errsKept {
-		f.first = append(f.first, err)
+	if len(f.kept) < errsKept {
+		f.kept = append(f.kept, err)
 		return
 	}
-	f.more++
+	f.omitted++
 }
 
-func (f *faults) err() error {
-	if f.more > 0 {
-		return fmt.Errorf("%w\nand %d more", errors.Join(f.first...), f.more)
+func (f *elementErrors) err() error {
+	if f.omitted > 0 {
+		return fmt.Errorf("%w\nand %d more", errors.Join(f.kept...), f.omitted)
 	}
-	return errors.Join(f.first...)
+	return errors.Join(f.kept...)
 }

@@ -16,17 +16,17 @@ import (
 // goroutine.
 type history struct {
 	*Poller
-	runner *poll.Runner
-	queue  []*finishing // oldest first
-	probed time.Time    // when the server last had to answer
-	asked  bool         // the server was asked once
+	runner    *poll.Runner
+	queue     []*endedJob // oldest first
+	askedAt   time.Time   // when the server last had to answer
+	everAsked bool        // the server was asked once
 }
 
-// finishing is a job that ended and is being read from the JobHistory server.
-type finishing struct {
+// endedJob is a job that ended and is being read from the JobHistory server.
+type endedJob struct {
 	*job
-	until time.Time // given up after; zero when the job is read and its details have not had a turn
-	read  bool      // job object, tasks and counters are read: details are left
+	deadline       time.Time // given up after; zero when the job is read and its details have not had a turn
+	essentialsRead bool      // job object, tasks and counters are read: details are left
 }
 
 func newHistory(p *Poller) *history {
@@ -44,8 +44,8 @@ func newHistory(p *Poller) *history {
 func (h *history) add(j *job) {
 	j.backoff.Reset()
 	j.err = nil
-	f := &finishing{job: j, until: h.cfg.Now().Add(h.cfg.HistoryWait)}
-	if i := slices.IndexFunc(h.queue, func(o *finishing) bool { return o.app == j.app }); i >= 0 {
+	f := &endedJob{job: j, deadline: h.cfg.Now().Add(h.cfg.HistoryWait)}
+	if i := slices.IndexFunc(h.queue, func(o *endedJob) bool { return o.app == j.app }); i >= 0 {
 		h.queue[i] = f
 		return
 	}
@@ -66,16 +66,16 @@ func (h *history) poll(ctx context.Context, current *poll.Round) poll.Outcome {
 		h.add(<-h.ended)
 	}
 	s := h.newSession(model.SourceHistory, h.cfg.History, h.cfg.HistoryBase, current)
-	tried := h.essentials(ctx, s)
-	tried = h.details(ctx, s) || tried
+	tried := h.readEssentials(ctx, s)
+	tried = h.readDetails(ctx, s) || tried
 	if !tried {
-		if h.asked && s.Start.Sub(h.probed) < h.cfg.HistoryProbe {
+		if h.everAsked && s.Start.Sub(h.askedAt) < h.cfg.HistoryProbe {
 			return poll.Outcome{Idle: true}
 		}
 		h.probe(ctx, s)
 	}
 	if ctx.Err() == nil {
-		h.asked, h.probed = true, s.Start
+		h.everAsked, h.askedAt = true, s.Start
 	}
 	return s.outcome()
 }
@@ -85,34 +85,34 @@ func (h *history) probe(ctx context.Context, s *session) {
 	_, err := h.cfg.History.Get(ctx, s.base+"/ws/v1/history/info", "application/json")
 	switch {
 	case err == nil:
-		s.answer()
+		s.countAnswer()
 	case errors.Is(err, rest.ErrBudget):
-		s.spent()
+		s.stopForBudget()
 	default:
-		s.fail(err)
+		s.recordFailure(err)
 		s.abort()
 	}
 }
 
-// essentials reads job object, configuration, tasks and counters of the jobs
+// readEssentials reads job object, configuration, tasks and counters of the jobs
 // that are due. It reports whether there was one.
-func (h *history) essentials(ctx context.Context, s *session) bool {
+func (h *history) readEssentials(ctx context.Context, s *session) bool {
 	tried := false
 	for _, f := range slices.Clone(h.queue) {
-		if f.read || !f.backoff.Due(s.Start) {
+		if f.essentialsRead || !f.backoff.Due(s.Start) {
 			continue
 		}
-		if s.over(h.cfg.RoundTimeout) {
+		if s.isOver(h.cfg.RoundTimeout) {
 			break
 		}
 		tried = true
-		h.settle(s, f, h.essential(ctx, s, f))
+		h.recordResult(s, f, h.readJobEssentials(ctx, s, f))
 	}
 	return tried
 }
 
-func (h *history) essential(ctx context.Context, s *session, f *finishing) error {
-	f.polled++
+func (h *history) readJobEssentials(ctx context.Context, s *session, f *endedJob) error {
+	f.polls++
 	if err := s.readJob(ctx, f.job); err != nil {
 		return err
 	}
@@ -125,87 +125,87 @@ func (h *history) essential(ctx context.Context, s *session, f *finishing) error
 	return s.readCounters(ctx, f.job)
 }
 
-// settle decides what an answer means for the job's next round.
-func (h *history) settle(s *session, f *finishing, err error) {
+// recordResult decides what an answer means for the job's next round.
+func (h *history) recordResult(s *session, f *endedJob, err error) {
 	if err == nil {
-		s.answer()
+		s.countAnswer()
 		f.backoff.Reset()
-		f.read, f.until, f.err = true, time.Time{}, nil
+		f.essentialsRead, f.deadline, f.err = true, time.Time{}, nil
 		return
 	}
 	if errors.Is(err, rest.ErrBudget) {
-		s.spent()
+		s.stopForBudget()
 		return
 	}
-	if notFound(err) {
-		s.answer() // the server works, the job is not there yet
+	if isNotFound(err) {
+		s.countAnswer() // the server works, the job is not there yet
 	} else {
-		s.fail(err)
+		s.recordFailure(err)
 	}
-	if serviceDown(err) {
+	if isServiceDown(err) {
 		s.abort()
 	}
 	f.backoff.Fail(s.Start, h.cfg.Interval, maxBackoff)
 	f.err = err
-	if s.Start.After(f.until) {
-		h.drop(f)
+	if s.Start.After(f.deadline) {
+		h.removeJob(f)
 		h.cfg.Logger.Warn("job did not appear in the JobHistory server, giving up", "app_id", f.app, "after", h.cfg.HistoryWait, "error", err)
 	}
 }
 
-// details reads the details that are left of the jobs that were read, the
+// readDetails reads the details that are left of the jobs that were read, the
 // oldest first, and closes those that have none. It reports whether there was
 // such a job.
-func (h *history) details(ctx context.Context, s *session) bool {
+func (h *history) readDetails(ctx context.Context, s *session) bool {
 	tried := false
 	for _, f := range slices.Clone(h.queue) {
-		if !f.read {
+		if !f.essentialsRead {
 			continue
 		}
-		if tried && s.over(h.cfg.Interval) || ctx.Err() != nil {
+		if tried && s.isOver(h.cfg.Interval) || ctx.Err() != nil {
 			break
 		}
 		tried = true
-		left := h.detailsOf(ctx, s, f)
+		left := h.readJobDetails(ctx, s, f)
 		s.sendTasks(ctx, f.job)
 		switch {
 		case left == 0:
-		case s.Start.After(f.until):
+		case s.Start.After(f.deadline):
 			h.cfg.Logger.Warn("details of an ended job are left unread", "app_id", f.app, "after", h.cfg.HistoryWait, "left", left)
 		default:
 			continue
 		}
 		f.fact.Done = true
 		s.Send(ctx, f.fact)
-		h.drop(f)
+		h.removeJob(f)
 	}
 	return tried
 }
 
-// detailsOf reads details of one job and returns how many are left.
-func (h *history) detailsOf(ctx context.Context, s *session, f *finishing) int {
-	if f.until.IsZero() {
-		f.until = s.Start.Add(h.cfg.HistoryWait)
+// readJobDetails reads details of one job and returns how many are left.
+func (h *history) readJobDetails(ctx context.Context, s *session, f *endedJob) int {
+	if f.deadline.IsZero() {
+		f.deadline = s.Start.Add(h.cfg.HistoryWait)
 	}
-	plan := f.wanted(h.cfg.RefreshEvery, h.cfg.MaxDetails, true)
+	plan := f.missingDetails(h.cfg.RefreshEvery, h.cfg.MaxDetails, true)
 	for _, d := range plan {
-		if ctx.Err() != nil || s.over(h.cfg.Interval) {
+		if ctx.Err() != nil || s.isOver(h.cfg.Interval) {
 			break
 		}
 		err := s.readDetail(ctx, f.job, d)
 		switch {
 		case err == nil:
-			s.answer()
+			s.countAnswer()
 		case errors.Is(err, rest.ErrBudget):
-			s.spent()
+			s.stopForBudget()
 		default:
-			s.fail(fmt.Errorf("details of %s: %w", f.id, err))
+			s.recordFailure(fmt.Errorf("details of %s: %w", f.id, err))
 			s.abort()
 		}
 	}
-	return len(f.wanted(h.cfg.RefreshEvery, 1, true))
+	return len(f.missingDetails(h.cfg.RefreshEvery, 1, true))
 }
 
-func (h *history) drop(f *finishing) {
-	h.queue = slices.DeleteFunc(h.queue, func(o *finishing) bool { return o == f })
+func (h *history) removeJob(f *endedJob) {
+	h.queue = slices.DeleteFunc(h.queue, func(o *endedJob) bool { return o == f })
 }

@@ -14,34 +14,34 @@ const detailTries = 5
 
 // job is what the poller remembers of one job. One goroutine at a time owns it.
 type job struct {
-	app       model.AppID
-	id        string
-	fact      model.JobFact // as last read
-	tasks     map[taskKey]*task
-	order     []taskKey // sorted
-	refused   bool      // a task was turned away for MaxTasks
-	polled    int       // rounds in which the job was asked
-	counted   int       // of them, the last one that read the counters; 0 before
-	confRead  bool
-	confTries int
-	notFound  int // answers 404 in a row
-	missing   int // rounds in a row in which the ResourceManager did not list it
-	backoff   poll.Backoff
-	err       error // of the last failure, nil when the job answered since
-	served    int   // the poller's round that served it last
-	plan      []detail
+	app            model.AppID
+	id             string
+	fact           model.JobFact // as last read
+	tasks          map[taskKey]*task
+	order          []taskKey // sorted
+	taskLimitHit   bool      // a task was turned away for MaxTasks
+	polls          int       // rounds in which the job was asked
+	countersPoll   int       // of them, the last one that read the counters; 0 before
+	confRead       bool
+	confTries      int
+	notFound       int // answers 404 in a row
+	unlistedRounds int // rounds in a row in which the ResourceManager did not list it
+	backoff        poll.Backoff
+	err            error // of the last failure, nil when the job answered since
+	servedRound    int   // the poller's round that served it last
+	pendingDetails []detail
 }
 
 // task is what the poller remembers of one task.
 type task struct {
 	model.Task
-	successful string // attempt that succeeded
-	placed     string // attempt whose host and rack Task holds
-	counted    string // attempt whose final counters Task holds
-	looked     int    // the job's round of the last look at the running attempt
-	measured   int    // the job's round of the last look at its counters
-	tries      int    // failures in a row
-	changed    bool   // since it was last sent
+	successful     string // attempt that succeeded
+	locatedAttempt string // attempt whose host and rack Task holds
+	countedAttempt string // attempt whose final counters Task holds
+	attemptsPoll   int    // the job's round of the last look at the running attempt
+	countersPoll   int    // the job's round of the last look at its counters
+	tries          int    // failures in a row
+	changed        bool   // since it was last sent
 }
 
 // detail is one request about one task: its attempts, or the counters of the
@@ -96,12 +96,12 @@ func (t *task) merge(e entry) {
 	// and is run again, another one succeeded, or all have failed.
 	gone := t.successful != "" && t.successful != e.successful
 	if gone || e.state == model.TaskPending {
-		t.Host, t.Rack, t.placed, t.counted = "", "", "", ""
+		t.Host, t.Rack, t.locatedAttempt, t.countedAttempt = "", "", "", ""
 		t.Input, t.Output, t.Shuffled = model.Unknown, model.Unknown, model.Unknown
 	}
 	// Progress that falls back is another attempt's.
 	if e.state == model.TaskRunning && e.progress < t.Progress {
-		t.looked = 0
+		t.attemptsPoll = 0
 	}
 	t.State, t.Progress, t.successful, t.tries = e.state, e.progress, e.successful, 0
 }
@@ -118,20 +118,20 @@ func (j *job) changes() []model.Task {
 	return changed
 }
 
-// place notes the attempt that stands for a task. It reports whether there is
+// setLocation notes the attempt that stands for a task. It reports whether there is
 // one; if not, the task is nowhere.
-func (t *task) place(attempts []attempt) bool {
+func (t *task) setLocation(attempts []attempt) bool {
 	a, found := choose(attempts, t.successful)
-	t.placed = a.id
+	t.locatedAttempt = a.id
 	if t.Host != a.host || t.Rack != a.rack {
 		t.Host, t.Rack, t.changed = a.host, a.rack, true
 	}
 	return found
 }
 
-// measure notes the counters of an attempt. A counter that is not reported
+// applyCounters notes the counters of an attempt. A counter that is not reported
 // leaves what is known.
-func (t *task) measure(c attemptCounters) {
+func (t *task) applyCounters(c attemptCounters) {
 	for _, v := range []struct {
 		to    *model.Bytes
 		value model.Bytes
@@ -157,14 +157,14 @@ const (
 	mapCounters
 	reduceCounters
 	shuffleProgress
-	secondLooks
+	refreshes
 	classes
 )
 
-// wanted lists at most limit details that are still to be asked for. Running
+// missingDetails lists at most limit details that are still to be asked for. Running
 // attempts are looked at again after refresh rounds. In a job that ended,
 // final, nothing runs.
-func (j *job) wanted(refresh, limit int, final bool) []detail {
+func (j *job) missingDetails(refresh, limit int, final bool) []detail {
 	var class [classes][]detail
 	add := func(c int, d detail) {
 		if len(class[c]) < limit {
@@ -180,32 +180,32 @@ func (j *job) wanted(refresh, limit int, final bool) []detail {
 			if key.stage == model.StageReduce {
 				places, counts = completedReduces, reduceCounters
 			}
-			if t.placed != t.successful {
+			if t.locatedAttempt != t.successful {
 				add(places, detail{key: key})
 			}
-			if t.counted != t.successful {
+			if t.countedAttempt != t.successful {
 				add(counts, detail{key: key, counters: true})
 			}
 		case t.State == model.TaskRunning && !final:
-			j.wantedRunning(t, refresh, add)
+			j.addRunningDetails(t, refresh, add)
 		}
 	}
 	plan := slices.Concat(class[:]...)
 	return plan[:min(limit, len(plan))]
 }
 
-// wantedRunning adds the details wanted of a running task.
-func (j *job) wantedRunning(t *task, refresh int, add func(int, detail)) {
+// addRunningDetails adds the details wanted of a running task.
+func (j *job) addRunningDetails(t *task, refresh int, add func(int, detail)) {
 	key := taskKey{t.Stage, t.Index}
-	switch first := t.Host == "" || t.looked == 0; {
+	switch first := t.Host == "" || t.attemptsPoll == 0; {
 	case first && key.stage == model.StageReduce:
 		add(runningReduces, detail{key: key})
 	case first:
 		add(runningMaps, detail{key: key})
-	case j.polled-t.looked >= refresh:
-		add(secondLooks, detail{key: key})
+	case j.polls-t.attemptsPoll >= refresh:
+		add(refreshes, detail{key: key})
 	}
-	if key.stage == model.StageReduce && t.placed != "" && (t.measured == 0 || j.polled-t.measured >= refresh) {
+	if key.stage == model.StageReduce && t.locatedAttempt != "" && (t.countersPoll == 0 || j.polls-t.countersPoll >= refresh) {
 		add(shuffleProgress, detail{key: key, counters: true})
 	}
 }

@@ -173,7 +173,7 @@ func TestRedirectAtTheEnd(t *testing.T) {
 	}
 	j.listed = model.AppFinished
 	s.round()
-	if len(s.run.over) != 0 {
+	if len(s.run.endedJobs) != 0 {
 		t.Error("an ended job is remembered after the ResourceManager's list has caught up")
 	}
 }

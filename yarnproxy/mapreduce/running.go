@@ -31,16 +31,16 @@ const (
 // goroutine.
 type running struct {
 	*Poller
-	runner *poll.Runner
-	jobs   map[model.AppID]*job
-	over   map[model.AppID]bool // known to have ended, still listed as running
-	rounds int
-	warned bool // of an ApplicationMaster without REST
-	turned map[model.AppID]bool
+	runner    *poll.Runner
+	jobs      map[model.AppID]*job
+	endedJobs map[model.AppID]bool // known to have ended, still listed as running
+	rounds    int
+	warned    bool // of an ApplicationMaster without REST
+	rejected  map[model.AppID]bool
 }
 
 func newRunning(p *Poller) *running {
-	r := &running{Poller: p, jobs: map[model.AppID]*job{}, over: map[model.AppID]bool{}, turned: map[model.AppID]bool{}}
+	r := &running{Poller: p, jobs: map[model.AppID]*job{}, endedJobs: map[model.AppID]bool{}, rejected: map[model.AppID]bool{}}
 	r.runner = poll.New(poll.Config{
 		Source: model.SourceMapReduce, Service: "MapReduce REST",
 		Interval: p.cfg.Interval, MaxBackoff: maxBackoff,
@@ -54,48 +54,48 @@ func newRunning(p *Poller) *running {
 func (r *running) poll(ctx context.Context, current *poll.Round) poll.Outcome {
 	s := r.newSession(model.SourceMapReduce, r.cfg.Proxy, strings.TrimRight(r.cfg.ProxyBase(), "/"), current)
 	r.rounds++
-	r.follow()
+	r.updateJobs()
 	if s.base == "" {
-		s.fail(fmt.Errorf("no ResourceManager to ask: %w", rest.ErrStandby))
+		s.recordFailure(fmt.Errorf("no ResourceManager to ask: %w", rest.ErrStandby))
 		s.abort()
 		return s.outcome()
 	}
-	jobs := r.due(s)
-	r.essentials(ctx, s, jobs)
-	r.details(ctx, s, jobs)
+	jobs := r.jobsToRead(s)
+	r.readEssentials(ctx, s, jobs)
+	r.readDetails(ctx, s, jobs)
 	for _, j := range jobs {
 		s.sendTasks(ctx, j)
-		if r.over[j.app] {
-			r.end(j) // the last touch of it here: from now on it is the other loop's
+		if r.endedJobs[j.app] {
+			r.handToHistory(j) // the last touch of it here: from now on it is the other loop's
 		}
 	}
 	return s.outcome()
 }
 
-// follow compares the jobs followed with those that run now.
-func (r *running) follow() {
+// updateJobs compares the jobs followed with those that run now.
+func (r *running) updateJobs() {
 	state := map[model.AppID]model.AppState{}
 	for _, app := range r.cfg.Live() {
 		if app.Type != "MAPREDUCE" {
 			continue
 		}
 		state[app.ID] = app.State
-		if app.State == model.AppRunning && r.jobs[app.ID] == nil && !r.over[app.ID] {
-			r.begin(app.ID)
+		if app.State == model.AppRunning && r.jobs[app.ID] == nil && !r.endedJobs[app.ID] {
+			r.addJob(app.ID)
 		}
 	}
 	for id, j := range r.jobs { // order-free: each is handed on by itself
 		listed, ok := state[id]
 		if ok {
-			j.missing = 0
+			j.unlistedRounds = 0
 		} else {
-			j.missing++
+			j.unlistedRounds++
 		}
-		if listed.Final() || j.missing >= absentRounds {
-			r.end(j)
+		if listed.Final() || j.unlistedRounds >= absentRounds {
+			r.handToHistory(j)
 		}
 	}
-	for _, left := range []map[model.AppID]bool{r.over, r.turned} {
+	for _, left := range []map[model.AppID]bool{r.endedJobs, r.rejected} {
 		for id := range left { // order-free
 			if state[id] != model.AppRunning {
 				delete(left, id)
@@ -104,35 +104,35 @@ func (r *running) follow() {
 	}
 }
 
-// begin follows one more job.
-func (r *running) begin(id model.AppID) {
+// addJob follows one more job.
+func (r *running) addJob(id model.AppID) {
 	if len(r.jobs) >= r.cfg.MaxJobs {
-		r.turnAway(id, FullJobs, fmt.Errorf("%d jobs are followed already", len(r.jobs)))
+		r.reject(id, FullJobs, fmt.Errorf("%d jobs are followed already", len(r.jobs)))
 		return
 	}
 	j, err := newJob(id)
 	if err != nil {
-		r.turnAway(id, "", err)
+		r.reject(id, "", err)
 		return
 	}
-	delete(r.turned, id)
+	delete(r.rejected, id)
 	r.jobs[id] = j
 }
 
-// turnAway counts a job that is not followed; it is logged once.
-func (r *running) turnAway(id model.AppID, limit string, why error) {
-	if r.turned[id] {
+// reject counts a job that is not followed; it is logged once.
+func (r *running) reject(id model.AppID, limit string, why error) {
+	if r.rejected[id] {
 		return
 	}
-	r.turned[id] = true
+	r.rejected[id] = true
 	if limit != "" {
 		r.cfg.Full(limit)
 	}
 	r.cfg.Logger.Warn("job is not followed", "app_id", id, "error", why)
 }
 
-// end hands a job that ended to the loop of ended jobs.
-func (r *running) end(j *job) {
+// handToHistory hands a job that ended to the loop of ended jobs.
+func (r *running) handToHistory(j *job) {
 	delete(r.jobs, j.app)
 	if r.cfg.HistoryBase == "" {
 		return
@@ -150,21 +150,21 @@ func (r *running) end(j *job) {
 // a round has.
 func (j *job) rank() int {
 	if j.backoff.Failing() {
-		return j.served + failureRounds
+		return j.servedRound + failureRounds
 	}
-	return j.served
+	return j.servedRound
 }
 
-// due returns the jobs to ask this round, those first that waited longest.
-func (r *running) due(s *session) []*job {
+// jobsToRead returns the jobs to ask this round, those first that waited longest.
+func (r *running) jobsToRead(s *session) []*job {
 	var jobs []*job
 	for _, j := range r.jobs { // order-free: sorted below
 		switch {
-		case j.missing > 0:
+		case j.unlistedRounds > 0:
 		case j.backoff.Due(s.Start):
 			jobs = append(jobs, j)
 		case j.err != nil:
-			s.fail(j.err)
+			s.recordFailure(j.err)
 		}
 	}
 	slices.SortFunc(jobs, func(a, b *job) int {
@@ -173,23 +173,23 @@ func (r *running) due(s *session) []*job {
 	return jobs
 }
 
-// essentials reads what every round reads of every job.
-func (r *running) essentials(ctx context.Context, s *session, jobs []*job) {
+// readEssentials reads what every round reads of every job.
+func (r *running) readEssentials(ctx context.Context, s *session, jobs []*job) {
 	errs := make([]error, len(jobs))
 	asked := make([]bool, len(jobs))
 	var g errgroup.Group
 	g.SetLimit(r.cfg.Workers)
 	for i, j := range jobs {
 		g.Go(func() error {
-			if s.over(r.cfg.RoundTimeout / 2) {
+			if s.isOver(r.cfg.RoundTimeout / 2) {
 				return nil // its turn comes first in the next round
 			}
 			asked[i] = true
-			errs[i] = r.essential(ctx, s, j)
+			errs[i] = r.readJobEssentials(ctx, s, j)
 			if errors.Is(errs[i], rest.ErrBudget) {
-				s.spent()
+				s.stopForBudget()
 			}
-			if serviceDown(errs[i]) {
+			if isServiceDown(errs[i]) {
 				s.abort()
 			}
 			return nil
@@ -198,13 +198,13 @@ func (r *running) essentials(ctx context.Context, s *session, jobs []*job) {
 	_ = g.Wait() // the errors are in errs
 	for i, j := range jobs {
 		if asked[i] {
-			r.settle(s, j, errs[i])
+			r.recordResult(s, j, errs[i])
 		}
 	}
 }
 
-func (r *running) essential(ctx context.Context, s *session, j *job) error {
-	j.polled++
+func (r *running) readJobEssentials(ctx context.Context, s *session, j *job) error {
+	j.polls++
 	if err := s.readJob(ctx, j); err != nil {
 		return err
 	}
@@ -215,37 +215,37 @@ func (r *running) essential(ctx context.Context, s *session, j *job) error {
 	if err := s.readConf(ctx, j); err != nil {
 		return err
 	}
-	if j.counted != 0 && j.polled-j.counted < r.cfg.CountersEvery {
+	if j.countersPoll != 0 && j.polls-j.countersPoll < r.cfg.CountersEvery {
 		return nil
 	}
 	return s.readCounters(ctx, j)
 }
 
-// settle decides what a job's answer means for its next round.
-func (r *running) settle(s *session, j *job, err error) {
+// recordResult decides what a job's answer means for its next round.
+func (r *running) recordResult(s *session, j *job, err error) {
 	switch {
 	case err == nil:
 		j.backoff.Reset()
-		j.err, j.served = nil, r.rounds
-		s.answer()
+		j.err, j.servedRound = nil, r.rounds
+		s.countAnswer()
 	case errors.Is(err, rest.ErrBudget):
 		// Not served: it is among the first of the next round.
-	case ended(err):
-		s.answer()
-		r.over[j.app] = true // handed on at the end of the round
-	case noMaster(err):
-		s.answer()
+	case redirectsToHistory(err):
+		s.countAnswer()
+		r.endedJobs[j.app] = true // handed on at the end of the round
+	case redirectsToRM(err):
+		s.countAnswer()
 		j.backoff.Fail(s.Start, r.cfg.Interval, maxBackoff)
-		j.err, j.served = nil, r.rounds
-	case notFound(err) && j.notFound+1 >= notFoundLimit:
+		j.err, j.servedRound = nil, r.rounds
+	case isNotFound(err) && j.notFound+1 >= notFoundLimit:
 		r.unsupported(s, j, err)
 	default:
-		if notFound(err) {
+		if isNotFound(err) {
 			j.notFound++
 		}
-		s.fail(err)
+		s.recordFailure(err)
 		j.backoff.Fail(s.Start, r.cfg.Interval, maxBackoff)
-		j.err, j.served = err, r.rounds
+		j.err, j.servedRound = err, r.rounds
 	}
 }
 
@@ -254,8 +254,8 @@ func (r *running) settle(s *session, j *job, err error) {
 func (r *running) unsupported(s *session, j *job, err error) {
 	j.err = fmt.Errorf("application master without REST interface: %w", err)
 	j.backoff.PauseUntil(s.Start.Add(r.cfg.UnsupportedRetry))
-	j.notFound, j.served = 0, r.rounds
-	s.fail(j.err)
+	j.notFound, j.servedRound = 0, r.rounds
+	s.recordFailure(j.err)
 	log := r.cfg.Logger.Debug
 	if !r.warned {
 		r.warned = true
@@ -264,16 +264,16 @@ func (r *running) unsupported(s *session, j *job, err error) {
 	log("application masters answer 404 (MAPREDUCE-7530): jobs are seen only when they end", "app_id", j.app, "retry_after", r.cfg.UnsupportedRetry, "error", err)
 }
 
-// details spends what is left of the interval and the budget on details, one
+// readDetails spends what is left of the interval and the budget on details, one
 // for each job in turn.
-func (r *running) details(ctx context.Context, s *session, jobs []*job) {
+func (r *running) readDetails(ctx context.Context, s *session, jobs []*job) {
 	// Also where the essentials took all the time there was, some is left here:
 	// without racks, counters cannot be placed.
 	limit := max(r.cfg.Interval, s.Elapsed()+r.cfg.Interval/2)
 	for _, j := range jobs {
-		j.plan = nil
-		if j.served == r.rounds && !j.backoff.Failing() && !r.over[j.app] {
-			j.plan = j.wanted(r.cfg.RefreshEvery, r.cfg.MaxDetails, false)
+		j.pendingDetails = nil
+		if j.servedRound == r.rounds && !j.backoff.Failing() && !r.endedJobs[j.app] {
+			j.pendingDetails = j.missingDetails(r.cfg.RefreshEvery, r.cfg.MaxDetails, false)
 		}
 	}
 	for more := true; more; {
@@ -281,33 +281,33 @@ func (r *running) details(ctx context.Context, s *session, jobs []*job) {
 		var g errgroup.Group
 		g.SetLimit(r.cfg.Workers)
 		for _, j := range jobs {
-			if len(j.plan) == 0 {
+			if len(j.pendingDetails) == 0 {
 				continue
 			}
-			if ctx.Err() != nil || s.over(limit) {
+			if ctx.Err() != nil || s.isOver(limit) {
 				more = false
 				break
 			}
 			more = true
-			g.Go(func() error { r.nextDetail(ctx, s, j); return nil })
+			g.Go(func() error { r.readNextDetail(ctx, s, j); return nil })
 		}
 		_ = g.Wait() // nextDetail keeps its errors
 	}
 	for _, j := range jobs {
-		j.plan = nil
+		j.pendingDetails = nil
 	}
 }
 
-// nextDetail reads the next detail of a job.
-func (r *running) nextDetail(ctx context.Context, s *session, j *job) {
-	err := s.readDetail(ctx, j, j.plan[0])
-	j.plan = j.plan[1:]
+// readNextDetail reads the next detail of a job.
+func (r *running) readNextDetail(ctx context.Context, s *session, j *job) {
+	err := s.readDetail(ctx, j, j.pendingDetails[0])
+	j.pendingDetails = j.pendingDetails[1:]
 	switch {
 	case err == nil:
 	case errors.Is(err, rest.ErrBudget):
-		s.spent()
+		s.stopForBudget()
 	default: // ended, unreachable: the next round's job object will tell
-		s.remark(err)
-		j.plan = nil
+		s.recordPartial(err)
+		j.pendingDetails = nil
 	}
 }

@@ -24,13 +24,13 @@ type session struct {
 	client *rest.Client
 	base   string // of the URLs of jobs
 
-	mu       sync.Mutex
-	stopped  bool  // the budget admits nothing more
-	late     bool  // something was left out for want of time
-	aborted  bool  // the service itself does not answer: no use in asking on
-	answered int   // jobs that answered
-	err      error // of the first of them
-	note     error // of an answer that could be used in part
+	mu          sync.Mutex
+	outOfBudget bool  // the budget admits nothing more
+	outOfTime   bool  // something was left out for want of time
+	aborted     bool  // the service itself does not answer: no use in asking on
+	answered    int   // jobs that answered
+	err         error // of the first of them
+	partialErr  error // of an answer that could be used in part
 }
 
 func (p *Poller) newSession(source model.Source, client *rest.Client, base string, current *poll.Round) *session {
@@ -43,7 +43,7 @@ func (s *session) outcome() poll.Outcome {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	outcome := poll.Outcome{Result: model.PollOK, BackOff: s.aborted}
-	if s.stopped || s.late {
+	if s.outOfBudget || s.outOfTime {
 		outcome.Result = model.PollBudget
 	}
 	switch {
@@ -52,19 +52,19 @@ func (s *session) outcome() poll.Outcome {
 		if s.answered == 0 || s.aborted {
 			outcome.Result = rest.FromError(s.err)
 		}
-	case s.note != nil:
-		outcome.Error = s.note.Error()
+	case s.partialErr != nil:
+		outcome.Error = s.partialErr.Error()
 	}
 	return outcome
 }
 
-func (s *session) answer() {
+func (s *session) countAnswer() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.answered++
 }
 
-func (s *session) fail(err error) {
+func (s *session) recordFailure(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.err == nil {
@@ -72,18 +72,18 @@ func (s *session) fail(err error) {
 	}
 }
 
-func (s *session) remark(err error) {
+func (s *session) recordPartial(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.note == nil {
-		s.note = err
+	if s.partialErr == nil {
+		s.partialErr = err
 	}
 }
 
-func (s *session) spent() {
+func (s *session) stopForBudget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.stopped = true
+	s.outOfBudget = true
 }
 
 func (s *session) abort() {
@@ -92,17 +92,17 @@ func (s *session) abort() {
 	s.aborted = true
 }
 
-// over reports whether nothing more is to be asked this round: the budget is
+// isOver reports whether nothing more is to be asked this round: the budget is
 // spent, the service is down, or the round has taken the time it may take.
-func (s *session) over(limit time.Duration) bool {
+func (s *session) isOver(limit time.Duration) bool {
 	elapsed := s.Elapsed()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.stopped || s.aborted {
+	if s.outOfBudget || s.aborted {
 		return true
 	}
 	if elapsed >= limit {
-		s.late = true
+		s.outOfTime = true
 		return true
 	}
 	return false
@@ -153,14 +153,14 @@ func (s *session) readTasks(ctx context.Context, j *job) error {
 	entries, err := get(ctx, s, s.url(j, "tasks"), func(body []byte) ([]entry, error) { return decodeTasks(body, j.id) })
 	if refused := j.merge(entries, s.cfg.MaxTasks); refused > 0 {
 		s.cfg.Full(FullTasks)
-		if !j.refused {
-			j.refused = true
+		if !j.taskLimitHit {
+			j.taskLimitHit = true
 			s.cfg.Logger.Warn("job has more tasks than are followed", "app_id", j.app, "followed", s.cfg.MaxTasks, "left_out", refused)
 		}
 	}
 	s.sendTasks(ctx, j)
 	if len(entries) > 0 && err != nil {
-		s.remark(err) // a few bad elements do not make the list useless
+		s.recordPartial(err) // a few bad elements do not make the list useless
 		return nil
 	}
 	return err
@@ -182,7 +182,7 @@ func (s *session) readCounters(ctx context.Context, j *job) error {
 		return err
 	}
 	fact.CompletedMapsNow = j.fact.MapsCompleted
-	j.counted = j.polled
+	j.countersPoll = j.polls
 	s.Send(ctx, fact)
 	return nil
 }
@@ -201,7 +201,7 @@ func (s *session) readConf(ctx context.Context, j *job) error {
 	var status *rest.StatusError
 	var invalid *rest.InvalidError
 	if errors.As(err, &status) || errors.As(err, &invalid) {
-		s.remark(err)
+		s.recordPartial(err)
 		if j.confTries++; j.confTries == detailTries && !j.confRead {
 			j.confRead = true
 			s.cfg.Logger.Warn("job configuration cannot be read, going on without", "app_id", j.app, "error", err)
@@ -227,7 +227,7 @@ func (s *session) readDetail(ctx context.Context, j *job, d detail) error {
 		t.tries = 0
 	case errors.As(err, &status), errors.As(err, &invalid):
 		t.tries++
-		s.remark(err)
+		s.recordPartial(err)
 		return nil
 	}
 	return err
@@ -239,8 +239,8 @@ func (s *session) readAttempts(ctx context.Context, j *job, t *task, id string) 
 	if err != nil {
 		return err
 	}
-	t.looked = j.polled
-	if !t.place(attempts) && t.successful != "" {
+	t.attemptsPoll = j.polls
+	if !t.setLocation(attempts) && t.successful != "" {
 		return &rest.InvalidError{URL: url, Err: errors.New("it lacks the attempt that succeeded, " + t.successful)}
 	}
 	return nil
@@ -249,33 +249,33 @@ func (s *session) readAttempts(ctx context.Context, j *job, t *task, id string) 
 func (s *session) readAttemptCounters(ctx context.Context, j *job, t *task, id string) error {
 	attemptID := t.successful
 	if attemptID == "" {
-		attemptID = t.placed
+		attemptID = t.locatedAttempt
 	}
 	url := s.url(j, "tasks", id, "attempts", attemptID, "counters")
 	counters, err := get(ctx, s, url, func(body []byte) (attemptCounters, error) { return decodeAttemptCounters(body, attemptID) })
 	if err != nil {
 		return err
 	}
-	t.measured = j.polled
-	t.measure(counters)
+	t.countersPoll = j.polls
+	t.applyCounters(counters)
 	switch {
 	case t.successful == "":
 	case counters.reported:
-		t.counted = t.successful
+		t.countedAttempt = t.successful
 	default: // an attempt that succeeded has counters: they are on their way
 		return &rest.InvalidError{URL: url, Err: errors.New("it has no counters yet")}
 	}
 	return nil
 }
 
-// notFound reports an answer 404.
-func notFound(err error) bool {
+// isNotFound reports an answer 404.
+func isNotFound(err error) bool {
 	var status *rest.StatusError
 	return errors.As(err, &status) && status.Status == http.StatusNotFound
 }
 
-// movedTo returns the path a refused redirect points at, or "".
-func movedTo(err error) string {
+// redirectPath returns the path a refused redirect points at, or "".
+func redirectPath(err error) string {
 	var redirect *rest.RedirectError
 	if !errors.As(err, &redirect) {
 		return ""
@@ -287,19 +287,19 @@ func movedTo(err error) string {
 	return target.Path
 }
 
-// ended reports the redirect of the web proxy that says that an application
+// redirectsToHistory reports the redirect of the web proxy that says that an application
 // has ended: to a page of the JobHistory server or of the timeline server.
-func ended(err error) bool {
-	path := movedTo(err)
+func redirectsToHistory(err error) bool {
+	path := redirectPath(err)
 	return strings.Contains(path, "/jobhistory/") || strings.Contains(path, "/applicationhistory/")
 }
 
-// noMaster reports the redirect to the application's page of the
+// redirectsToRM reports the redirect to the application's page of the
 // ResourceManager: there is no ApplicationMaster at the moment.
-func noMaster(err error) bool { return strings.Contains(movedTo(err), "/cluster/app/") }
+func redirectsToRM(err error) bool { return strings.Contains(redirectPath(err), "/cluster/app/") }
 
-// serviceDown reports an error that every other request would meet, too.
-func serviceDown(err error) bool {
+// isServiceDown reports an error that every other request would meet, too.
+func isServiceDown(err error) bool {
 	var op *net.OpError
 	var auth *rest.AuthError
 	return errors.Is(err, rest.ErrStandby) || errors.As(err, &auth) || (errors.As(err, &op) && op.Op == "dial")

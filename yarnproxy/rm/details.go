@@ -17,24 +17,24 @@ import (
 // time its attempts are, which tell what hosts it refuses.
 const attemptEvery = 5
 
-// details asks for the asks and containers of one application after another,
+// readDetails asks for the asks and containers of one application after another,
 // going on where the last round stopped, until all were asked or the interval
 // is over or the budget spent. The first is asked in any case, so that a round
 // that leaves no time moves on by one. It reports whether all were asked.
-func (r *round) details(ctx context.Context) (bool, error) {
-	order := r.order()
-	within := ctx
+func (r *round) readDetails(ctx context.Context) (bool, error) {
+	order := r.detailOrder()
+	limited := ctx
 	for i, id := range order {
 		if i > 0 {
-			left := r.cfg.PollInterval*9/10 - r.Elapsed() // a tenth is the pause
-			if left <= 0 {
+			remaining := r.cfg.PollInterval*9/10 - r.Elapsed() // a tenth is the pause
+			if remaining <= 0 {
 				return false, nil
 			}
 			if i == 1 {
-				within = rest.AdmitWithin(ctx, left)
+				limited = rest.AdmitWithin(ctx, remaining)
 			}
 		}
-		err := r.detail(within, id)
+		err := r.readDetail(limited, id)
 		if errors.Is(err, rest.ErrBudget) && ctx.Err() == nil {
 			return false, nil
 		}
@@ -46,9 +46,9 @@ func (r *round) details(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// order returns the applications that can have asks, from the one after the
+// detailOrder returns the applications that can have asks, from the one after the
 // one asked last, round by id.
-func (r *round) order() []model.AppID {
+func (r *round) detailOrder() []model.AppID {
 	ids := slices.Sorted(maps.Keys(r.live))
 	ids = slices.DeleteFunc(ids, func(id model.AppID) bool {
 		state := r.live[id].app.State
@@ -61,18 +61,18 @@ func (r *round) order() []model.AppID {
 	return slices.Concat(ids[first:], ids[:first])
 }
 
-// detail asks for one application. An answer that concerns this application
+// readDetail asks for one application. An answer that concerns this application
 // alone is said once and does not end the round.
-func (r *round) detail(ctx context.Context, id model.AppID) error {
+func (r *round) readDetail(ctx context.Context, id model.AppID) error {
 	l := r.live[id]
-	err := r.asks(ctx, id)
+	err := r.readAsks(ctx, id)
 	if err == nil {
-		err = r.containers(ctx, id, &l)
+		err = r.readContainers(ctx, id, &l)
 	}
 	switch {
-	case err == nil || gone(err):
+	case err == nil || isNotFound(err):
 		l.failing = false
-	case fatal(err):
+	case endsRound(err):
 		return err
 	default:
 		if !l.failing {
@@ -84,14 +84,14 @@ func (r *round) detail(ctx context.Context, id model.AppID) error {
 	return nil
 }
 
-// gone reports whether the ResourceManager does not know what was asked for:
+// isNotFound reports whether the ResourceManager does not know what was asked for:
 // the application or its attempt ended meanwhile.
-func gone(err error) bool {
+func isNotFound(err error) bool {
 	status, ok := errors.AsType[*rest.StatusError](err)
 	return ok && status.Status == http.StatusNotFound
 }
 
-func (r *round) asks(ctx context.Context, id model.AppID) error {
+func (r *round) readAsks(ctx context.Context, id model.AppID) error {
 	path := clusterPath + "/apps/" + string(id)
 	body, err := r.fetch(ctx, path)
 	if err != nil {
@@ -111,15 +111,15 @@ func (r *round) asks(ctx context.Context, id model.AppID) error {
 	return nil
 }
 
-// containers reads the live containers of an application's current attempt.
-func (r *round) containers(ctx context.Context, id model.AppID, l *liveApp) error {
+// readContainers reads the live containers of an application's current attempt.
+func (r *round) readContainers(ctx context.Context, id model.AppID, l *liveApp) error {
 	if l.app.Containers == 0 {
 		r.Send(ctx, model.ContainersFact{App: id})
 		return nil
 	}
 	path := clusterPath + "/apps/" + string(id) + "/appattempts"
-	if l.attempt.Number == 0 || l.readAgo >= attemptEvery {
-		if err := r.attempt(ctx, path, l); err != nil {
+	if l.attempt.Number == 0 || l.readsSinceAttempt >= attemptEvery {
+		if err := r.readAttempt(ctx, path, l); err != nil {
 			return err
 		}
 	}
@@ -140,15 +140,15 @@ func (r *round) containers(ctx context.Context, id model.AppID, l *liveApp) erro
 		return r.invalid(path, err)
 	}
 	fact := model.ContainersFact{App: id, Containers: list, Blacklist: slices.Clone(l.attempt.Blacklist)}
-	if l.readAgo++; len(list) == 0 {
+	if l.readsSinceAttempt++; len(list) == 0 {
 		l.attempt = Attempt{}
 	}
 	r.Send(ctx, fact)
 	return nil
 }
 
-// attempt reads which attempt of an application is the current one.
-func (r *round) attempt(ctx context.Context, path string, l *liveApp) error {
+// readAttempt reads which attempt of an application is the current one.
+func (r *round) readAttempt(ctx context.Context, path string, l *liveApp) error {
 	body, err := r.fetch(ctx, path)
 	if err != nil {
 		return err
@@ -157,7 +157,7 @@ func (r *round) attempt(ctx context.Context, path string, l *liveApp) error {
 	if err != nil {
 		return r.invalid(path, err)
 	}
-	l.attempt, l.readAgo = Attempt{}, 0
+	l.attempt, l.readsSinceAttempt = Attempt{}, 0
 	if len(attempts) > 0 {
 		l.attempt = attempts[len(attempts)-1]
 		l.attempt.AMNode = l.app.AMNode // as the list names it: a change means another attempt

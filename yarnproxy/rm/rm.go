@@ -61,10 +61,10 @@ type Poller struct {
 
 // liveApp is what the poller keeps of an application that has not ended.
 type liveApp struct {
-	app     model.App
-	attempt Attempt // whose containers are read; Number 0 when it is not known
-	readAgo int     // times the containers were read since the attempt was
-	failing bool    // its details could not be read last time, and that was said
+	app               model.App
+	attempt           Attempt // whose containers are read; Number 0 when it is not known
+	readsSinceAttempt int     // times the containers were read since the attempt was
+	failing           bool    // its details could not be read last time, and that was said
 }
 
 // New builds a poller.
@@ -90,7 +90,7 @@ func New(cfg Config) (*Poller, error) {
 		cfg: cfg, group: group,
 		report: reporter{log: cfg.Logger.Named("rm"), optional: map[string]model.PollResult{}},
 		live:   map[model.AppID]liveApp{},
-		ended:  ended{missing: map[model.AppID]int{}, sent: map[model.AppID]model.Time{}},
+		ended:  ended{missing: map[model.AppID]int{}, reported: map[model.AppID]model.Time{}},
 	}
 	p.runner = poll.New(poll.Config{
 		Source: model.SourceRM, Service: "ResourceManager",

@@ -32,16 +32,16 @@ func (r *round) run(ctx context.Context) (model.PollResult, error) {
 		return rest.FromError(err), err
 	}
 	var failed error // the first error that does not end the round
-	for _, step := range []func(context.Context) error{r.nodes, r.scheduler, r.readLocalities, r.apps} {
+	for _, step := range []func(context.Context) error{r.readNodes, r.readScheduler, r.readLocalities, r.readApps} {
 		switch err := step(ctx); {
 		case err == nil:
-		case fatal(err):
+		case endsRound(err):
 			return rest.FromError(err), err
 		case failed == nil:
 			failed = err
 		}
 	}
-	all, err := r.details(ctx)
+	all, err := r.readDetails(ctx)
 	switch {
 	case err != nil:
 		return rest.FromError(err), err
@@ -53,9 +53,9 @@ func (r *round) run(ctx context.Context) (model.PollResult, error) {
 	return model.PollOK, nil
 }
 
-// fatal reports whether an error concerns the ResourceManager rather than one
+// endsRound reports whether an error concerns the ResourceManager rather than one
 // answer of it, so that asking on is of no use.
-func fatal(err error) bool {
+func endsRound(err error) bool {
 	switch rest.FromError(err) {
 	case model.PollUnreachable, model.PollStandby, model.PollBudget:
 		return true
@@ -120,7 +120,7 @@ func (r *round) discover(ctx context.Context) error {
 	return nil
 }
 
-func (r *round) nodes(ctx context.Context) error {
+func (r *round) readNodes(ctx context.Context) error {
 	const path = clusterPath + "/nodes"
 	body, err := r.fetch(ctx, path)
 	if err != nil {
@@ -134,8 +134,8 @@ func (r *round) nodes(ctx context.Context) error {
 	return nil
 }
 
-// scheduler reads the scheduler's type and queues, now and then.
-func (r *round) scheduler(ctx context.Context) error {
+// readScheduler reads the scheduler's type and queues, now and then.
+func (r *round) readScheduler(ctx context.Context) error {
 	if r.schedulers--; r.schedulers > 0 {
 		return nil
 	}
@@ -179,7 +179,7 @@ func (r *round) readLocalities(ctx context.Context) error {
 // spare lets a round go on without something: the error is said once, unless
 // it concerns the ResourceManager as a whole.
 func (r *round) spare(what string, err error) error {
-	if err != nil && fatal(err) {
+	if err != nil && endsRound(err) {
 		return err
 	}
 	r.report.without(what, err)
@@ -220,15 +220,15 @@ func (r *round) list(ctx context.Context, query string) (model.AppsFact, error) 
 	}
 }
 
-// apps reads the applications that have not ended, and those that ended lately.
-func (r *round) apps(ctx context.Context) error {
+// readApps reads the applications that have not ended, and those that ended lately.
+func (r *round) readApps(ctx context.Context) error {
 	fact, err := r.list(ctx, "states="+liveStates)
 	if err != nil {
 		return err
 	}
 	now := make(map[model.AppID]liveApp, len(fact.Apps))
 	for _, app := range fact.Apps {
-		r.ended.saw(app)
+		r.ended.advanceClock(app)
 		l := r.live[app.ID]
 		if l.attempt.AMNode != app.AMNode {
 			l.attempt = Attempt{} // the ApplicationMaster was started again
@@ -238,16 +238,16 @@ func (r *round) apps(ctx context.Context) error {
 	}
 	for id := range r.live {
 		if _, ok := now[id]; !ok {
-			r.ended.miss(id)
+			r.ended.addMissing(id)
 		}
 	}
 	r.live = now
 	var failed error
-	if r.ended.due(r.rounds, r.cfg.FinishedEvery) {
+	if r.ended.shouldQuery(r.rounds, r.cfg.FinishedEvery) {
 		var old model.AppsFact
 		old, failed = r.list(ctx, r.ended.query())
 		if failed == nil {
-			fact.Apps = append(fact.Apps, r.ended.take(old.Apps)...)
+			fact.Apps = append(fact.Apps, r.ended.newlyEnded(old.Apps)...)
 		}
 	}
 	r.Send(ctx, fact)

@@ -30,9 +30,9 @@ type plan struct {
 
 // planVertex is a vertex of a plan.
 type planVertex struct {
-	name  string
-	reads bool // from outside the application
-	feeds bool // other vertices read it
+	name         string
+	hasInputs    bool // from outside the application
+	hasConsumers bool // other vertices read it
 }
 
 // vertex is the progress of a vertex.
@@ -146,30 +146,30 @@ func (j *planJSON) plan() (*plan, error) {
 		return nil, errors.New("it has no vertices")
 	}
 	p := &plan{}
-	place := make(map[string]int, len(j.Vertices))
+	indexByName := make(map[string]int, len(j.Vertices))
 	for i, v := range j.Vertices {
-		if _, twice := place[v.Name]; twice || v.Name == "" {
+		if _, twice := indexByName[v.Name]; twice || v.Name == "" {
 			return nil, fmt.Errorf("vertex %q is named twice or not at all", v.Name)
 		}
-		place[v.Name] = i
-		p.vertices = append(p.vertices, planVertex{name: v.Name, reads: len(v.Inputs) > 0})
+		indexByName[v.Name] = i
+		p.vertices = append(p.vertices, planVertex{name: v.Name, hasInputs: len(v.Inputs) > 0})
 	}
 	for _, e := range j.Edges {
-		from, known := place[e.From]
-		if _, also := place[e.To]; !known || !also {
+		from, known := indexByName[e.From]
+		if _, also := indexByName[e.To]; !known || !also {
 			return nil, fmt.Errorf("an edge joins %q and %q, and not both are vertices", e.From, e.To)
 		}
-		p.vertices[from].feeds = true
-		p.edges = append(p.edges, model.GraphEdge{From: e.From, To: e.To, Kind: kindOf(e.Movement)})
+		p.vertices[from].hasConsumers = true
+		p.edges = append(p.edges, model.GraphEdge{From: e.From, To: e.To, Kind: edgeKind(e.Movement)})
 	}
 	return p, nil
 }
 
-// kindOf returns the kind of an edge (EdgeProperty.DataMovementType). What a
+// edgeKind returns the kind of an edge (EdgeProperty.DataMovementType). What a
 // CUSTOM edge moves where, its own class decides, of which the plan says nothing: it is
 // taken for a scatter-gather edge, as Hive's custom edges mostly are, and so is
 // any type that is not known here.
-func kindOf(movement string) model.EdgeKind {
+func edgeKind(movement string) model.EdgeKind {
 	switch movement {
 	case "ONE_TO_ONE":
 		return model.OneToOne
@@ -215,7 +215,7 @@ func (e *entity) vertex() (vertex, error) {
 	if e.Info.Status == "SUCCEEDED" {
 		v.completed = v.tasks
 	}
-	return v, v.count(&e.Info.Counters)
+	return v, v.addCounters(&e.Info.Counters)
 }
 
 // The groups of counters that are read (tez-api, org.apache.tez.common.counters).
@@ -224,8 +224,8 @@ const (
 	fileSystemCounters = "org.apache.tez.common.counters.FileSystemCounter" // SCHEME_BYTES_READ, ...
 )
 
-// count takes a vertex's counters. There are none before it has ended.
-func (v *vertex) count(c *countersJSON) error {
+// addCounters takes a vertex's counters. There are none before it has ended.
+func (v *vertex) addCounters(c *countersJSON) error {
 	for _, g := range c.Groups {
 		v.counted = true
 		for _, counter := range g.Counters {
@@ -261,16 +261,16 @@ func added(a, b model.Bytes) model.Bytes {
 // taken for one that is done.
 func (p *plan) graph(app model.AppID, vertices map[string]vertex) model.GraphFact {
 	fact := model.GraphFact{App: app, Edges: p.edges}
-	for _, at := range p.vertices {
-		s := model.GraphStage{Name: at.name, Tasks: 1, Output: model.Unknown}
-		if at.reads {
+	for _, planned := range p.vertices {
+		s := model.GraphStage{Name: planned.name, Tasks: 1, Output: model.Unknown}
+		if planned.hasInputs {
 			s.Input = model.Unknown
 		}
-		if v, ok := vertices[at.name]; ok {
+		if v, ok := vertices[planned.name]; ok {
 			s.Tasks, s.Completed = v.tasks, v.completed
 			if v.counted {
 				s.Input, s.Output = v.read, v.written
-				if at.feeds {
+				if planned.hasConsumers {
 					s.Output = v.output
 				}
 			}

@@ -27,49 +27,49 @@ const newestDAGs = 5
 
 // outcome is how a round went.
 type outcome struct {
-	answered int
-	budget   bool  // something was left for the next round
-	down     bool  // the server does not answer: no use in asking on
-	err      error // the first
+	answered    int
+	budgetSpent bool  // something was left for the next round
+	serverDown  bool  // the server does not answer: no use in asking on
+	err         error // the first
 }
 
 // poll asks once for every application, as far as the budget goes, those first
 // that were left out longest.
 func (p *Poller) poll(ctx context.Context, current *poll.Round) poll.Outcome {
 	p.rounds++
-	p.follow()
+	p.updateApps()
 	apps := slices.SortedFunc(maps.Values(p.apps), func(a, b *app) int {
-		return cmp.Or(cmp.Compare(a.asked, b.asked), cmp.Compare(a.id, b.id))
+		return cmp.Or(cmp.Compare(a.askedRound, b.askedRound), cmp.Compare(a.id, b.id))
 	})
 	limited := rest.AdmitWithin(ctx, p.cfg.Interval)
 	o := &outcome{}
 	if len(apps) == 0 {
-		p.settle(o, nil, p.get(limited, root, func([]byte) error { return nil })) // a sign of life
+		p.recordAnswer(o, nil, p.get(limited, root, func([]byte) error { return nil })) // a sign of life
 	}
 	for _, a := range apps {
-		if o.budget || o.down || ctx.Err() != nil {
+		if o.budgetSpent || o.serverDown || ctx.Err() != nil {
 			break
 		}
 		fact, err := p.read(limited, a)
-		p.settle(o, a, err)
-		if err == nil && fact != nil && (a.sent == nil && len(fact.Stages) > 0 || a.sent != nil && !reflect.DeepEqual(fact, a.sent)) {
+		p.recordAnswer(o, a, err)
+		if err == nil && fact != nil && (a.lastSent == nil && len(fact.Stages) > 0 || a.lastSent != nil && !reflect.DeepEqual(fact, a.lastSent)) {
 			current.Send(ctx, *fact)
-			a.sent = fact
+			a.lastSent = fact
 		}
 	}
 	result, text := o.result()
-	return poll.Outcome{Result: result, Error: text, BackOff: o.down}
+	return poll.Outcome{Result: result, Error: text, BackOff: o.serverDown}
 }
 
-// settle decides what an answer for an application, or a sign of life without
+// recordAnswer decides what an answer for an application, or a sign of life without
 // one, means for the round.
-func (p *Poller) settle(o *outcome, a *app, err error) {
+func (p *Poller) recordAnswer(o *outcome, a *app, err error) {
 	if errors.Is(err, rest.ErrBudget) {
-		o.budget = true // not asked: it is among the first of the next round
+		o.budgetSpent = true // not asked: it is among the first of the next round
 		return
 	}
 	if a != nil {
-		a.asked = p.rounds
+		a.askedRound = p.rounds
 		if err != nil && !a.failed {
 			p.cfg.Logger.Debug("graph of a Tez application cannot be read, trying on", "app_id", a.id, "error", err)
 		}
@@ -82,7 +82,7 @@ func (p *Poller) settle(o *outcome, a *app, err error) {
 	o.err = cmp.Or(o.err, err)
 	var invalid *rest.InvalidError
 	var status *rest.StatusError
-	o.down = !errors.As(err, &invalid) && !errors.As(err, &status)
+	o.serverDown = !errors.As(err, &invalid) && !errors.As(err, &status)
 }
 
 // result sums a round up. A server that answered for some applications is a
@@ -92,9 +92,9 @@ func (o *outcome) result() (result model.PollResult, text string) {
 		text = o.err.Error()
 	}
 	switch {
-	case o.err != nil && (o.answered == 0 || o.down):
+	case o.err != nil && (o.answered == 0 || o.serverDown):
 		return rest.FromError(o.err), text
-	case o.budget:
+	case o.budgetSpent:
 		return model.PollBudget, text
 	}
 	return model.PollOK, text
@@ -117,12 +117,12 @@ func (p *Poller) read(ctx context.Context, a *app) (*model.GraphFact, error) {
 		return none, nil
 	}
 	if d.id != a.dag {
-		a.dag, a.plan, a.wide = d.id, nil, false
+		a.dag, a.plan, a.tooLarge = d.id, nil, false
 	}
 	if err := p.readPlan(ctx, a, d); err != nil {
 		return nil, err
 	}
-	if a.plan == nil || a.wide {
+	if a.plan == nil || a.tooLarge {
 		return none, nil
 	}
 	var vertices map[string]vertex
@@ -157,7 +157,7 @@ func (p *Poller) readPlan(ctx context.Context, a *app, d dag) error {
 		}
 	}
 	if a.plan != nil && len(a.plan.vertices) > p.cfg.MaxVertices {
-		a.wide = true
+		a.tooLarge = true
 		p.cfg.Full(FullVertices)
 		p.cfg.Logger.Warn("DAG has more vertices than are read: it has no graph", "app_id", a.id, "dag", d.id,
 			"vertices", len(a.plan.vertices), "limit", p.cfg.MaxVertices)

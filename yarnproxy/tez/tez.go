@@ -66,14 +66,14 @@ type Poller struct {
 
 // app is a running application that is followed.
 type app struct {
-	id     model.AppID
-	asked  int // round in which it was asked last
-	listed int // round in which it was listed last
-	dag    string
-	plan   *plan            // of dag, nil until the timeline server has it
-	sent   *model.GraphFact // nil before the first
-	failed bool             // its last answer could not be used, for the log
-	wide   bool             // dag has more vertices than are read
+	id          model.AppID
+	askedRound  int // round in which it was asked last
+	listedRound int // round in which it was listed last
+	dag         string
+	plan        *plan            // of dag, nil until the timeline server has it
+	lastSent    *model.GraphFact // nil before the first
+	failed      bool             // its last answer could not be used, for the log
+	tooLarge    bool             // dag has more vertices than are read
 }
 
 // New checks a configuration and builds a poller of it.
@@ -108,9 +108,9 @@ func (p *Poller) Run(ctx context.Context, out chan<- model.Observation) error {
 	return p.runner.Run(ctx, out)
 }
 
-// follow brings the applications followed in line with those that run now.
-func (p *Poller) follow() {
-	turned := 0
+// updateApps brings the applications followed in line with those that run now.
+func (p *Poller) updateApps() {
+	leftOut := 0
 	for _, listed := range p.cfg.Live() {
 		if !strings.EqualFold(listed.Type, applicationType) || listed.State != model.AppRunning {
 			continue
@@ -119,24 +119,24 @@ func (p *Poller) follow() {
 		switch {
 		case a != nil:
 		case len(p.apps) >= p.cfg.MaxApps:
-			turned++
+			leftOut++
 			continue
 		default:
 			a = &app{id: listed.ID}
 			p.apps[listed.ID] = a
 		}
-		a.listed = p.rounds
+		a.listedRound = p.rounds
 	}
 	for id, a := range p.apps { // order-free
-		if a.listed != p.rounds {
+		if a.listedRound != p.rounds {
 			delete(p.apps, id)
 		}
 	}
-	if turned > 0 {
+	if leftOut > 0 {
 		p.cfg.Full(FullApps)
 		if !p.full {
-			p.cfg.Logger.Warn("more Tez applications run than are followed", "followed", p.cfg.MaxApps, "left_out", turned)
+			p.cfg.Logger.Warn("more Tez applications run than are followed", "followed", p.cfg.MaxApps, "left_out", leftOut)
 		}
 	}
-	p.full = turned > 0
+	p.full = leftOut > 0
 }

@@ -22,7 +22,7 @@ const (
 	rated                  // a rate was computed
 	restart                // the counter fell: the daemon started anew
 	jump                   // the clock went back, or much time has passed
-	absurd                 // faster than any link
+	tooFast                // faster than any link
 )
 
 // read takes in a new value. Only rated gives a rate; all others start anew
@@ -41,7 +41,7 @@ func (m *meter) read(value int64, at time.Time, forget time.Duration, limit mode
 	}
 	rate := model.BytesPerSecond(float64(value-old.value) / span.Seconds())
 	if rate > limit {
-		return absurd
+		return tooFast
 	}
 	m.rate, m.rated = rate, true
 	return rated

@@ -18,7 +18,7 @@ type rackLoad struct {
 	written  model.BytesPerSecond // to DataNodes by other hosts
 }
 
-// spread estimates what of the measured traffic crosses the racks' uplinks.
+// estimateUplinks estimates what of the measured traffic crosses the racks' uplinks.
 //
 // Shuffle: out is the share of what a rack serves that leaves it; in is the
 // share of all that leaves any rack that enters this one. So what enters adds
@@ -27,7 +27,7 @@ type rackLoad struct {
 // HDFS: a DataNode knows that its peer is on another host, not where. cross is
 // the share of a rack's remote traffic whose peer is in another rack; the
 // other rack is drawn by its number of hosts.
-func spread(loads map[model.RackID]rackLoad, shuffle func(model.RackID) (out, in float64), cross func(model.RackID) float64) []model.UplinkSample {
+func estimateUplinks(loads map[model.RackID]rackLoad, shuffle func(model.RackID) (out, in float64), cross func(model.RackID) float64) []model.UplinkSample {
 	racks := slices.Sorted(maps.Keys(loads))
 	hosts := 0
 	var leaving model.BytesPerSecond
@@ -37,24 +37,24 @@ func spread(loads map[model.RackID]rackLoad, shuffle func(model.RackID) (out, in
 		load := loads[rack]
 		hosts += load.hosts
 		out, enters := shuffle(rack)
-		s := &model.UplinkSample{Rack: rack, Out: load.served * share(out)}
+		s := &model.UplinkSample{Rack: rack, Out: load.served * clampShare(out)}
 		leaving += s.Out
 		samples[rack], in[rack] = s, enters
 	}
 	for _, rack := range racks {
-		samples[rack].In += leaving * share(in[rack])
+		samples[rack].In += leaving * clampShare(in[rack])
 	}
 	if cross == nil {
-		cross = func(rack model.RackID) float64 { return anyPeer(hosts, loads[rack].hosts) }
+		cross = func(rack model.RackID) float64 { return uniformCrossShare(hosts, loads[rack].hosts) }
 	}
 	for _, rack := range racks {
 		load := loads[rack]
-		far := share(cross(rack))
+		crossing := clampShare(cross(rack))
 		others := hosts - load.hosts
-		if others <= 0 || far == 0 {
+		if others <= 0 || crossing == 0 {
 			continue
 		}
-		read, written := load.read*far, load.written*far
+		read, written := load.read*crossing, load.written*crossing
 		samples[rack].Out += read
 		samples[rack].In += written
 		for _, other := range racks {
@@ -76,17 +76,17 @@ func spread(loads map[model.RackID]rackLoad, shuffle func(model.RackID) (out, in
 	return list
 }
 
-// anyPeer is the chance that a peer drawn from all other hosts is in another
+// uniformCrossShare is the chance that a peer drawn from all other hosts is in another
 // rack.
-func anyPeer(hosts, own int) float64 {
+func uniformCrossShare(hosts, own int) float64 {
 	if hosts < 2 || own < 1 {
 		return 0
 	}
 	return float64(hosts-own) / float64(hosts-1)
 }
 
-// share clamps a share to 0..1; what is not a number is 0.
-func share(x float64) model.BytesPerSecond {
+// clampShare clamps a share to 0..1; what is not a number is 0.
+func clampShare(x float64) model.BytesPerSecond {
 	if math.IsNaN(x) {
 		return 0
 	}

@@ -70,13 +70,13 @@ type Config struct {
 
 // daemon is one NodeManager or DataNode.
 type daemon struct {
-	url      string
-	rack     model.RackID
-	dataNode bool
-	meters   []meter
-	failures int // in a row
-	asked    int // round in which it was asked last
-	known    int // round in which its node was listed last
+	url         string
+	rack        model.RackID
+	dataNode    bool
+	meters      []meter
+	failures    int // in a row
+	askedRound  int // round in which it was asked last
+	listedRound int // round in which its node was listed last
 }
 
 // Poller reads the counters. Make one with New.
@@ -119,58 +119,58 @@ func (p *Poller) Run(ctx context.Context, out chan<- model.Observation) error {
 
 // outcome is how a round went.
 type outcome struct {
-	mu       sync.Mutex
-	asked    int
-	answered int
-	odd      [absurd + 1]int // readings by kind
-	budget   bool
-	err      error // the first
+	mu          sync.Mutex
+	asked       int
+	answered    int
+	readings    [tooFast + 1]int // readings by kind
+	budgetSpent bool
+	err         error // the first
 }
 
 // poll asks every daemon once, as far as the budget goes. Daemons that fail are
 // left alone one by one, so that the source as a whole needs no back-off.
 func (p *Poller) poll(ctx context.Context, current *poll.Round) poll.Outcome {
 	p.rounds++
-	p.follow()
+	p.updateDaemons()
 	limited, cancel := context.WithTimeout(ctx, p.cfg.Interval)
 	defer cancel()
-	o := p.ask(limited)
+	o := p.readDaemons(limited)
 	if ctx.Err() != nil {
 		return poll.Outcome{}
 	}
-	if samples := spread(p.loads(), p.cfg.CrossShare, p.cfg.HDFSShare); len(samples) > 0 {
+	if samples := estimateUplinks(p.loads(), p.cfg.CrossShare, p.cfg.HDFSShare); len(samples) > 0 {
 		current.Send(ctx, model.UplinkFact{Method: Method, Samples: samples})
 	}
 	result, text := p.result(o)
 	return poll.Outcome{Result: result, Error: text}
 }
 
-// follow brings the list of daemons in line with the list of nodes.
-func (p *Poller) follow() {
+// updateDaemons brings the list of daemons in line with the list of nodes.
+func (p *Poller) updateDaemons() {
 	for _, node := range p.cfg.Nodes() {
 		if node.HTTPAddress == "" { // an inactive node
 			continue
 		}
-		p.know(p.cfg.Scheme+"://"+node.HTTPAddress+shuffleQuery, node.Rack, false)
+		p.addDaemon(p.cfg.Scheme+"://"+node.HTTPAddress+shuffleQuery, node.Rack, false)
 		if p.cfg.DataNodePort > 0 {
 			address := net.JoinHostPort(hostOf(node), strconv.Itoa(p.cfg.DataNodePort))
-			p.know(p.cfg.Scheme+"://"+address+dataNodeQuery, node.Rack, true)
+			p.addDaemon(p.cfg.Scheme+"://"+address+dataNodeQuery, node.Rack, true)
 		}
 	}
 	for url, d := range p.daemons { // order-free
-		if d.known != p.rounds {
+		if d.listedRound != p.rounds {
 			delete(p.daemons, url)
 		}
 	}
 }
 
-func (p *Poller) know(url string, rack model.RackID, dataNode bool) {
+func (p *Poller) addDaemon(url string, rack model.RackID, dataNode bool) {
 	d := p.daemons[url]
 	if d == nil {
 		d = &daemon{url: url, dataNode: dataNode}
 		p.daemons[url] = d
 	}
-	d.rack, d.known = rack, p.rounds
+	d.rack, d.listedRound = rack, p.rounds
 }
 
 func hostOf(node model.Node) string {
@@ -184,25 +184,25 @@ func hostOf(node model.Node) string {
 	return host
 }
 
-// ask reads the counters of the daemons that are due, those first that were
+// readDaemons reads the counters of the daemons that are due, those first that were
 // left out longest.
-func (p *Poller) ask(ctx context.Context) *outcome {
+func (p *Poller) readDaemons(ctx context.Context) *outcome {
 	due := make([]*daemon, 0, len(p.daemons))
 	for _, d := range p.daemons { // order-free: sorted below
-		if d.failures < restAfter || p.rounds-d.asked >= restEvery {
+		if d.failures < restAfter || p.rounds-d.askedRound >= restEvery {
 			due = append(due, d)
 		}
 	}
 	slices.SortFunc(due, func(a, b *daemon) int {
-		return cmp.Or(cmp.Compare(a.asked, b.asked), cmp.Compare(a.url, b.url))
+		return cmp.Or(cmp.Compare(a.askedRound, b.askedRound), cmp.Compare(a.url, b.url))
 	})
 	o := &outcome{}
 	var g errgroup.Group
 	g.SetLimit(p.cfg.Workers)
 	for _, d := range due {
 		g.Go(func() error {
-			if !o.stopped(ctx) {
-				p.askOne(ctx, d, o)
+			if !o.isOver(ctx) {
+				p.readDaemon(ctx, d, o)
 			}
 			return nil
 		})
@@ -211,14 +211,14 @@ func (p *Poller) ask(ctx context.Context) *outcome {
 	return o
 }
 
-func (o *outcome) stopped(ctx context.Context) bool {
+func (o *outcome) isOver(ctx context.Context) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.budget = o.budget || ctx.Err() != nil
-	return o.budget
+	o.budgetSpent = o.budgetSpent || ctx.Err() != nil
+	return o.budgetSpent
 }
 
-func (p *Poller) askOne(ctx context.Context, d *daemon, o *outcome) {
+func (p *Poller) readDaemon(ctx context.Context, d *daemon, o *outcome) {
 	body, err := p.cfg.Client.Get(ctx, d.url, "application/json")
 	at := p.cfg.Now()
 	var values []int64
@@ -234,10 +234,10 @@ func (p *Poller) askOne(ctx context.Context, d *daemon, o *outcome) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if errors.Is(err, rest.ErrBudget) {
-		o.budget = true
+		o.budgetSpent = true
 		return
 	}
-	d.asked = p.rounds
+	d.askedRound = p.rounds
 	o.asked++
 	if err != nil {
 		d.failures++
@@ -252,7 +252,7 @@ func (p *Poller) askOne(ctx context.Context, d *daemon, o *outcome) {
 		d.meters = make([]meter, len(values))
 	}
 	for i, v := range values {
-		o.odd[d.meters[i].read(v, at, p.cfg.Forget, p.cfg.MaxRate)]++
+		o.readings[d.meters[i].read(v, at, p.cfg.Forget, p.cfg.MaxRate)]++
 	}
 }
 
@@ -286,7 +286,7 @@ func (p *Poller) loads() map[model.RackID]rackLoad {
 
 // result sums a round up.
 func (p *Poller) result(o *outcome) (model.PollResult, string) {
-	var notes []string
+	var messages []string
 	silent := 0
 	for _, d := range p.daemons { // order-free
 		if d.failures > 0 {
@@ -294,19 +294,19 @@ func (p *Poller) result(o *outcome) (model.PollResult, string) {
 		}
 	}
 	if silent > 0 {
-		notes = append(notes, fmt.Sprintf("%d of %d daemons do not answer", silent, len(p.daemons)))
+		messages = append(messages, fmt.Sprintf("%d of %d daemons do not answer", silent, len(p.daemons)))
 	}
-	if o.odd[absurd] > 0 {
-		notes = append(notes, fmt.Sprintf("%d counters ran faster than %.3g bytes/s and were left out", o.odd[absurd], float64(p.cfg.MaxRate)))
+	if o.readings[tooFast] > 0 {
+		messages = append(messages, fmt.Sprintf("%d counters ran faster than %.3g bytes/s and were left out", o.readings[tooFast], float64(p.cfg.MaxRate)))
 	}
 	if o.err != nil {
-		notes = append(notes, o.err.Error())
+		messages = append(messages, o.err.Error())
 	}
-	text := strings.Join(notes, "; ")
+	text := strings.Join(messages, "; ")
 	switch {
 	case len(p.daemons) == 0:
 		return model.PollError, "no node with a web address is known yet"
-	case o.asked == 0 && o.budget, o.answered > 0 && o.budget:
+	case o.asked == 0 && o.budgetSpent, o.answered > 0 && o.budgetSpent:
 		return model.PollBudget, text
 	case o.answered > 0:
 		return model.PollOK, text
