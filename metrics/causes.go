@@ -11,17 +11,17 @@ import (
 type causes struct {
 	reasons  map[model.Reason]int64
 	rules    map[model.Rule]int64
-	byPolicy map[string]*tally
+	byPolicy map[string]*causeCounts
 }
 
-// tally counts what one policy did.
-type tally struct {
+// causeCounts counts what one policy did.
+type causeCounts struct {
 	reasons map[model.Reason]int64
 	rules   map[model.Rule]int64
 }
 
 func newCauses() causes {
-	return causes{reasons: map[model.Reason]int64{}, rules: map[model.Rule]int64{}, byPolicy: map[string]*tally{}}
+	return causes{reasons: map[model.Reason]int64{}, rules: map[model.Rule]int64{}, byPolicy: map[string]*causeCounts{}}
 }
 
 // add takes in what a snapshot counts beyond the one before.
@@ -31,7 +31,7 @@ func (c *causes) add(snap *snapshot.Snapshot, policy string) {
 	}
 	t := c.byPolicy[policy]
 	if t == nil {
-		t = &tally{map[model.Reason]int64{}, map[model.Rule]int64{}}
+		t = &causeCounts{map[model.Reason]int64{}, map[model.Rule]int64{}}
 		c.byPolicy[policy] = t
 	}
 	addNew(t.reasons, c.reasons, snap.Counts.DecidedByReason)

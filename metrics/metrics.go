@@ -115,7 +115,7 @@ func (c *Collector) Collect(ch chan<- prometheus.Metric) {
 	c.collectSources(s, snap)
 	if c.opts.Relay != nil {
 		if r := c.opts.Relay(); r != nil {
-			s.relay(r, model.Time(c.opts.Now().UnixMilli()))
+			s.putRelay(r, model.Time(c.opts.Now().UnixMilli()))
 		}
 	}
 	if snap == nil {
@@ -127,7 +127,7 @@ func (c *Collector) Collect(ch chan<- prometheus.Metric) {
 	}
 	s.put(liveApps, float64(snap.Cluster.LiveApps))
 	for i := range snap.Racks {
-		s.rack(&snap.Racks[i], hasRead(snap, model.SourceHDFS))
+		s.putRack(&snap.Racks[i], hasRead(snap, model.SourceHDFS))
 	}
 	for _, k := range snapshot.TrafficKinds() {
 		c.pairs[k].collect(s, k, &snap.Traffic)
@@ -141,7 +141,7 @@ func (c *Collector) Collect(ch chan<- prometheus.Metric) {
 	s.put(localities, float64(l.OffSwitch), "off_switch")
 	c.byCause.add(snap, c.opts.Policy())
 	c.byCause.collect(s)
-	s.counts(&snap.Counts)
+	s.putCounts(&snap.Counts)
 }
 
 // collectSources exports the health of every source that is polled, whether or

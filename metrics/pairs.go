@@ -19,54 +19,54 @@ const other = "other"
 // A counter must not go back: what a pair carried while it had no series stays
 // in "other", and its own series starts from there.
 type pairs struct {
-	limit   int
-	own     []pair
-	has     map[[2]int]bool
-	waiting bool    // at the last scrape some pairs had no series of their own
-	rest    float64 // "other" as last exported
+	limit      int
+	exported   []pair
+	isExported map[[2]int]bool
+	overflowed bool    // at the last scrape some pairs had no series of their own
+	otherBytes float64 // "other" as last exported
 }
 
 // pair is one pair of racks with a series of its own.
 type pair struct {
 	src, dst int
-	before   float64 // what it carried while it was part of "other"
+	offset   float64 // what it carried while it was part of "other"
 }
 
-func newPairs(limit int) *pairs { return &pairs{limit: limit, has: map[[2]int]bool{}} }
+func newPairs(limit int) *pairs { return &pairs{limit: limit, isExported: map[[2]int]bool{}} }
 
 // collect exports one kind of traffic.
 func (p *pairs) collect(s sink, kind snapshot.TrafficKind, t *snapshot.Traffic) {
 	rows := t.Bytes[kind]
 	rest, carrying := offDiagonal(rows)
-	if len(p.own) < min(p.limit, carrying) {
-		p.admit(rows, rest/float64(p.limit), carrying)
+	if len(p.exported) < min(p.limit, carrying) {
+		p.addPairs(rows, rest/float64(p.limit), carrying)
 	}
-	for _, o := range p.own {
-		bytes := at(rows, o.src, o.dst) - o.before
+	for _, o := range p.exported {
+		bytes := pairBytes(rows, o.src, o.dst) - o.offset
 		rest -= bytes
 		s.put(crossRack, bytes, string(t.Racks[o.src]), string(t.Racks[o.dst]), string(kind))
 	}
-	p.waiting = len(p.own) < carrying
-	if p.waiting { // otherwise rest is rounding, and what pairs left behind is in p.rest
-		p.rest = max(p.rest, rest)
+	p.overflowed = len(p.exported) < carrying
+	if p.overflowed { // otherwise rest is rounding, and what pairs left behind is in p.rest
+		p.otherBytes = max(p.otherBytes, rest)
 	}
-	s.put(crossRack, p.rest, other, other, string(kind))
+	s.put(crossRack, p.otherBytes, other, other, string(kind))
 }
 
-// admit gives series to pairs that deserve one, those with most traffic first.
-func (p *pairs) admit(rows [][]float64, share float64, carrying int) {
+// addPairs gives series to pairs that deserve one, those with most traffic first.
+func (p *pairs) addPairs(rows [][]float64, share float64, carrying int) {
 	if carrying <= p.limit {
 		share = 0
 	}
 	var found []pair
 	for src, row := range rows {
 		for dst, b := range row {
-			if src == dst || b <= 0 || b < share || p.has[[2]int{src, dst}] {
+			if src == dst || b <= 0 || b < share || p.isExported[[2]int{src, dst}] {
 				continue
 			}
 			f := pair{src: src, dst: dst}
-			if p.waiting {
-				f.before = b
+			if p.overflowed {
+				f.offset = b
 			}
 			found = append(found, f)
 		}
@@ -74,14 +74,14 @@ func (p *pairs) admit(rows [][]float64, share float64, carrying int) {
 	slices.SortFunc(found, func(a, b pair) int {
 		return cmp.Or(cmp.Compare(rows[b.src][b.dst], rows[a.src][a.dst]), cmp.Compare(a.src, b.src), cmp.Compare(a.dst, b.dst))
 	})
-	for _, f := range found[:min(p.limit-len(p.own), len(found))] {
-		p.has[[2]int{f.src, f.dst}] = true
-		p.own = append(p.own, f)
+	for _, f := range found[:min(p.limit-len(p.exported), len(found))] {
+		p.isExported[[2]int{f.src, f.dst}] = true
+		p.exported = append(p.exported, f)
 	}
 }
 
-// at returns rows[src][dst], 0 beyond the end: rows are as long as they need be.
-func at(rows [][]float64, src, dst int) float64 {
+// pairBytes returns rows[src][dst], 0 beyond the end: rows are as long as they need be.
+func pairBytes(rows [][]float64, src, dst int) float64 {
 	if src < len(rows) && dst < len(rows[src]) {
 		return rows[src][dst]
 	}

@@ -14,8 +14,8 @@ func steering() []model.Action {
 	return []model.Action{model.ActionPin, model.ActionTrim, model.ActionHold, model.ActionWiden, model.ActionNextRack}
 }
 
-// relay sends what the relay does.
-func (s sink) relay(r *model.Relay, now model.Time) {
+// putRelay sends what the relay does.
+func (s sink) putRelay(r *model.Relay, now model.Time) {
 	s.put(relayEnforcing, oneIf(r.Enforcing))
 	s.put(relayConnections, float64(max(r.Connections-r.Blind, 0)), "plain")
 	s.put(relayConnections, float64(r.Blind), "blind")
@@ -37,12 +37,12 @@ func (s sink) relay(r *model.Relay, now model.Time) {
 		count += uint64(n) //nolint:gosec // a count
 	}
 	s.ch <- prometheus.MustNewConstHistogram(s.all[relayAllocate].desc, count, c.Seconds, cumulative(model.RelayBuckets(), c.Buckets))
-	s.steered(r, now)
+	s.putSteered(r, now)
 }
 
-// steered sends how many containers wait for what, and for how long. A key with a cause is
+// putSteered sends how many containers wait for what, and for how long. A key with a cause is
 // passed as asked, whatever would be done to it.
-func (s sink) steered(r *model.Relay, now model.Time) {
+func (s sink) putSteered(r *model.Relay, now model.Time) {
 	containers, oldest := map[model.Action]int{}, now
 	for i := range r.Attempts {
 		for j := range r.Attempts[i].Keys {

@@ -64,8 +64,8 @@ func usualStates() []model.NodeState {
 	return []model.NodeState{model.NodeRunning, model.NodeUnhealthy, model.NodeLost}
 }
 
-// rack sends one rack. A rack that has lost all its nodes and replicas is gone.
-func (s sink) rack(v *snapshot.Rack, blocks bool) {
+// putRack sends one rack. A rack that has lost all its nodes and replicas is gone.
+func (s sink) putRack(v *snapshot.Rack, blocks bool) {
 	id, known := string(v.ID), v.HDFSBlocks
 	for _, n := range v.Nodes { // order-free: a sum
 		known += int64(n)
@@ -114,8 +114,8 @@ func (s sink) uplink(rack string, u *snapshot.Uplink) {
 	}
 }
 
-// counts sends what heddle had to work around.
-func (s sink) counts(c *snapshot.Counts) {
+// putCounts sends what heddle had to work around.
+func (s sink) putCounts(c *snapshot.Counts) {
 	s.put(rackMismatches, float64(c.RackMismatches))
 	s.put(hostsWithoutRack, float64(c.HostsNoRack))
 	s.put(unknownHosts, float64(c.UnknownHosts))

@@ -14,8 +14,8 @@ import (
 	"heddle/core/model"
 )
 
-// errsKept is how many bad series of one answer are named in its error.
-const errsKept = 3
+// maxErrors is how many bad series of one answer are named in its error.
+const maxErrors = 3
 
 // direction is a side of an uplink, and the value of the direction label.
 type direction string
@@ -33,9 +33,9 @@ type collector struct {
 	limit          int                   // series in all
 	series         int
 	rates          map[model.RackID]map[direction]model.BytesPerSecond
-	spoiled        map[model.RackID]bool // two series for the same
-	bad            []error
-	more           int // bad ones beyond those kept
+	duplicated     map[model.RackID]bool // two series for the same
+	firstErrors    []error
+	omittedErrors  int // bad ones beyond those kept
 }
 
 // add takes in an answer. The direction is that of the query, or "" where the
@@ -57,17 +57,17 @@ func (c *collector) add(value prom.Value, of direction) error {
 	}
 	for _, sample := range vector {
 		if sample == nil {
-			c.note(errors.New("a series is null"))
+			c.addError(errors.New("a series is null"))
 			continue
 		}
-		if err := c.one(sample, of); err != nil {
-			c.note(err)
+		if err := c.addSample(sample, of); err != nil {
+			c.addError(err)
 		}
 	}
 	return nil
 }
 
-func (c *collector) one(sample *prom.Sample, of direction) error {
+func (c *collector) addSample(sample *prom.Sample, of direction) error {
 	rack, err := c.rack(sample.Metric)
 	if err != nil {
 		return err
@@ -91,7 +91,7 @@ func (c *collector) one(sample *prom.Sample, of direction) error {
 		c.rates[rack] = map[direction]model.BytesPerSecond{}
 	}
 	if _, twice := c.rates[rack][of]; twice {
-		c.spoiled[rack] = true
+		c.duplicated[rack] = true
 		return fmt.Errorf("rack %s has more than one series %s: aggregate with sum by (%s)", rack, of, c.rackLabel)
 	}
 	c.rates[rack][of] = model.BytesPerSecond(rate)
@@ -114,12 +114,12 @@ func (c *collector) rack(metric prom.Metric) (model.RackID, error) {
 	return "", fmt.Errorf("series %s: no rack is called %q", metric, value)
 }
 
-func (c *collector) note(err error) {
-	if len(c.bad) < errsKept {
-		c.bad = append(c.bad, err)
+func (c *collector) addError(err error) {
+	if len(c.firstErrors) < maxErrors {
+		c.firstErrors = append(c.firstErrors, err)
 		return
 	}
-	c.more++
+	c.omittedErrors++
 }
 
 // samples returns a sample for each rack that has both directions, by rack,
@@ -130,19 +130,19 @@ func (c *collector) samples() ([]model.UplinkSample, error) {
 		out, hasOut := c.rates[rack][outward]
 		in, hasIn := c.rates[rack][inward]
 		switch {
-		case c.spoiled[rack]:
+		case c.duplicated[rack]:
 		case hasOut && hasIn:
 			samples = append(samples, model.UplinkSample{Rack: rack, Out: out, In: in})
 		case hasOut:
-			c.note(fmt.Errorf("rack %s has no series %s", rack, inward))
+			c.addError(fmt.Errorf("rack %s has no series %s", rack, inward))
 		default:
-			c.note(fmt.Errorf("rack %s has no series %s", rack, outward))
+			c.addError(fmt.Errorf("rack %s has no series %s", rack, outward))
 		}
 	}
 	slices.SortFunc(samples, func(a, b model.UplinkSample) int { return cmp.Compare(a.Rack, b.Rack) })
-	err := errors.Join(c.bad...)
-	if c.more > 0 {
-		err = fmt.Errorf("%w\nand %d more", err, c.more)
+	err := errors.Join(c.firstErrors...)
+	if c.omittedErrors > 0 {
+		err = fmt.Errorf("%w\nand %d more", err, c.omittedErrors)
 	}
 	return samples, err
 }

@@ -141,25 +141,25 @@ func (p *Poller) Run(ctx context.Context, out chan<- model.Observation) error {
 func (p *Poller) poll(ctx context.Context, current *poll.Round) poll.Outcome {
 	limited, cancel := context.WithTimeout(ctx, p.cfg.Timeout)
 	defer cancel()
-	samples, note, err := p.ask(limited)
+	samples, partialErr, err := p.runQueries(limited)
 	if len(samples) > 0 {
 		current.Send(ctx, model.UplinkFact{Method: Method, Samples: samples})
 	}
 	outcome := poll.Outcome{Result: result(err), BackOff: err != nil}
-	if err = cmp.Or(err, note); err != nil {
+	if err = cmp.Or(err, partialErr); err != nil {
 		outcome.Error = err.Error()
 	}
 	return outcome
 }
 
-// errUseless is met when not one rack has a rate in each direction.
-var errUseless = errors.New("not one rack's uplink load is in the answer")
+// errUnusable is met when not one rack has a rate in each direction.
+var errUnusable = errors.New("not one rack's uplink load is in the answer")
 
-// ask runs the queries. The note is about series that were left out.
-func (p *Poller) ask(ctx context.Context) (samples []model.UplinkSample, note, err error) {
+// runQueries runs the queries. The note is about series that were left out.
+func (p *Poller) runQueries(ctx context.Context) (samples []model.UplinkSample, partialErr, err error) {
 	c := &collector{
 		rackLabel: prom.LabelName(p.cfg.RackLabel), directionLabel: prom.LabelName(p.cfg.DirectionLabel), limit: p.cfg.MaxSeries,
-		rates: map[model.RackID]map[direction]model.BytesPerSecond{}, spoiled: map[model.RackID]bool{},
+		rates: map[model.RackID]map[direction]model.BytesPerSecond{}, duplicated: map[model.RackID]bool{},
 	}
 	if p.cfg.Racks != nil {
 		for _, rack := range p.cfg.Racks() {
@@ -179,17 +179,17 @@ func (p *Poller) ask(ctx context.Context) (samples []model.UplinkSample, note, e
 			return nil, nil, fmt.Errorf("query %s with %q: %w", p.cfg.Address, q.text, err)
 		}
 		for _, w := range warnings {
-			c.note(fmt.Errorf("prometheus warns: %s", w))
+			c.addError(fmt.Errorf("prometheus warns: %s", w))
 		}
 		if err := c.add(value, q.of); err != nil {
-			return nil, nil, fmt.Errorf("query %s with %q: %w: %w", p.cfg.Address, q.text, errUseless, err)
+			return nil, nil, fmt.Errorf("query %s with %q: %w: %w", p.cfg.Address, q.text, errUnusable, err)
 		}
 	}
-	samples, note = c.samples()
+	samples, partialErr = c.samples()
 	if len(samples) == 0 {
-		return nil, nil, fmt.Errorf("query %s: %w: %w", p.cfg.Address, errUseless, note)
+		return nil, nil, fmt.Errorf("query %s: %w: %w", p.cfg.Address, errUnusable, partialErr)
 	}
-	return samples, note, nil
+	return samples, partialErr, nil
 }
 
 // result returns the poll result an error stands for.
@@ -198,7 +198,7 @@ func result(err error) model.PollResult {
 	switch {
 	case err == nil:
 		return model.PollOK
-	case errors.Is(err, errUseless), errors.Is(err, errTooLarge):
+	case errors.Is(err, errUnusable), errors.Is(err, errTooLarge):
 		return model.PollInvalid
 	case errors.Is(err, errDenied):
 		return model.PollDenied

@@ -73,7 +73,7 @@ func (c *Cluster) Step(at model.Time) *snapshot.Snapshot {
 	c.apply(model.SourceRM, model.AppsFact{Apps: append(apps, c.short())})
 	c.job()
 	c.decide()
-	c.stray()
+	c.runOffPlan()
 	c.state.Advance(at)
 	return c.snapshot()
 }
@@ -168,9 +168,9 @@ func (c *Cluster) short() model.App {
 	}
 }
 
-// stray lets the short job's reduces run on another rack than the policy
+// runOffPlan lets the short job's reduces run on another rack than the policy
 // wanted, so that there is something to regret.
-func (c *Cluster) stray() {
+func (c *Cluster) runOffPlan() {
 	id := c.short().ID
 	done := func(stage model.Stage, rack int) model.Task {
 		return model.Task{Stage: stage, State: model.TaskSucceeded, Host: host(rack, 0), Progress: 1, Input: model.Unknown, Output: model.Unknown, Shuffled: model.Unknown}
