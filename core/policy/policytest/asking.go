@@ -1,7 +1,6 @@
 package policytest
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -13,19 +12,17 @@ import (
 
 // askingChangesNothing: two engines take the same decisions whether or not
 // questions are put to one of them in between, and a question that is put twice
-// at one instant gets one answer (I11).
-func askingChangesNothing(e policy.Entry, draw Draw) error {
-	scene := Generate(draw, DefaultShape())
-	plan := steps(scene, draw)
-	ends := make([]int, len(plan)) // the application of which a map ends before each step
+// at one instant gets one answer (I11). Neither has to reject anything.
+func askingChangesNothing(t *trial) error {
+	ends := make([]int, len(t.steps)) // the application of which a map ends before each step
 	for i := range ends {
-		ends[i] = draw(-1, len(scene.Apps)-1)
+		ends[i] = t.draw(-1, len(t.scene.Apps)-1)
 	}
-	quiet, err := decisions(e, scene, plan, ends, func(*engine.Engine, *state.Cluster) error { return nil })
+	quiet, err := t.decisions(ends, func(*engine.Engine, *state.Cluster) error { return nil })
 	if err != nil {
 		return err
 	}
-	asked, err := decisions(e, scene, plan, ends, askEverything)
+	asked, err := t.decisions(ends, askEverything)
 	if err != nil {
 		return err
 	}
@@ -35,25 +32,20 @@ func askingChangesNothing(e policy.Entry, draw Draw) error {
 	return nil
 }
 
-// decisions renders what an engine decides over some steps. It calls between
+// decisions renders what an engine decides over the steps. It calls between
 // before each decision.
-func decisions(e policy.Entry, scene Scene, plan []step, ends []int, between func(*engine.Engine, *state.Cluster) error) (string, error) {
-	p, err := build(e)
-	if err != nil {
-		return "", err
-	}
-	scene.Apps = slices.Clone(scene.Apps)
-	c := scene.Cluster()
-	opts := engine.DefaultOptions(e.Name)
+func (t *trial) decisions(ends []int, between func(*engine.Engine, *state.Cluster) error) (string, error) {
+	apps, c := slices.Clone(t.scene.Apps), t.scene.Cluster()
+	opts := engine.DefaultOptions(t.entry.Name)
 	opts.Recover, opts.MaxAge = false, 0
-	eng := engine.New(opts, p, c)
+	eng := engine.New(opts, t.build(), c)
 	now := Epoch
 	var all []any
-	for i, st := range plan {
+	for i, st := range t.steps {
 		now = now.Add(st.after)
 		c.Advance(now)
 		if ends[i] >= 0 {
-			scene.Apps[ends[i]].endMap(c, now)
+			apps[ends[i]].endMap(c, now)
 		}
 		if err := between(eng, c); err != nil {
 			return "", err
@@ -69,16 +61,16 @@ func decisions(e policy.Entry, scene Scene, plan []step, ends []int, between fun
 		if err := between(eng, c); err != nil {
 			return "", err
 		}
-		if i%3 == 2 {
-			made, err := eng.Plan(now)
-			if err != nil {
-				return "", err
-			}
-			all = append(all, made)
+		made, err := eng.Plan(now)
+		if err != nil {
+			return "", err
 		}
+		all = append(all, made)
 	}
-	out, err := json.Marshal(all)
-	return string(out), err
+	if rejected := eng.Log().Rejected(); len(rejected) > 0 {
+		return "", fmt.Errorf("the engine rejected %v", rejected)
+	}
+	return rendered(all), nil
 }
 
 // endMap has the application report one more complete map, with output.
@@ -125,11 +117,7 @@ func askTwice(ask func() ([]model.Plan, error)) error {
 		if err != nil {
 			return err
 		}
-		text, err := json.Marshal(plans)
-		if err != nil {
-			return err
-		}
-		answers[i] = string(text)
+		answers[i] = rendered(plans)
 	}
 	if answers[0] != answers[1] {
 		return fmt.Errorf("one question, two answers: %s", difference(answers[0], answers[1]))

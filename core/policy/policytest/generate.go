@@ -3,9 +3,9 @@ package policytest
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 
 	"heddle/core/model"
-	"heddle/core/policy"
 	"heddle/core/state"
 )
 
@@ -19,27 +19,6 @@ func Seeded(seed uint64) Draw {
 	return func(lo, hi int) int { return lo + r.IntN(hi-lo+1) }
 }
 
-// Churn offers nodes to a policy at random, starts what it launches, ends some of
-// it and lets time pass. It calls each after every step.
-func Churn(draw Draw, c *state.Cluster, p policy.Policy, each func(*policy.Input)) {
-	v := c.View()
-	var running []model.Placement
-	for range draw(1, 25) {
-		in := &policy.Input{View: v, Offer: policy.Offer{Node: v.Nodes()[draw(0, len(v.Nodes())-1)]}}
-		for _, placed := range p.Place(in) {
-			c.Assume(placed)
-			running = append(running, placed)
-		}
-		if len(running) > 0 && draw(0, 3) == 0 {
-			last := len(running) - 1
-			c.Withdraw(running[last])
-			running = running[:last]
-		}
-		c.Advance(v.Now().Add(model.Duration(draw(0, 3000))))
-		each(in)
-	}
-}
-
 // Shape bounds what Generate draws.
 type Shape struct {
 	Racks, Nodes, Users, Apps int // at most
@@ -47,6 +26,7 @@ type Shape struct {
 	// Uniform makes all nodes running, all tasks one size, and lets no application refuse a node, so that how
 	// many tasks find a place does not depend on the order they are placed in.
 	Uniform bool
+	Prefix  string // of all host names
 }
 
 // DefaultShape is small enough to shrink well and large enough for every branch.
@@ -88,7 +68,7 @@ type generator struct {
 func (g *generator) one(in int) bool { return g.draw(1, in) == 1 }
 
 func (g *generator) node(i int, rack model.RackID) model.Node {
-	host := fmt.Sprintf("n%03d", i)
+	host := fmt.Sprintf("%sn%03d", g.shape.Prefix, i)
 	n := model.Node{
 		ID: model.NodeID(host + ":45454"), Host: host, Rack: rack, State: model.NodeRunning,
 		Total: model.Resource{MemoryMiB: 1024 * int64(g.draw(1, 6)), VCores: int64(g.draw(1, 6))},
@@ -136,7 +116,7 @@ func (g *generator) maps(a *App, nodes []model.Node) {
 			b.Hosts, b.Racks = append(b.Hosts, n.Host), append(b.Racks, n.Rack)
 		}
 		a.Input = append(a.Input, b)
-		t := model.Task{Stage: model.StageMap, Index: i, Input: model.Unknown, Output: model.Unknown, Shuffled: model.Unknown, Preferred: distinct(b.Hosts)}
+		t := model.Task{Stage: model.StageMap, Index: i, Input: model.Unknown, Output: model.Unknown, Shuffled: model.Unknown, Preferred: slices.Compact(slices.Sorted(slices.Values(b.Hosts)))}
 		g.launch(&t, nodes)
 		if t.State == model.TaskSucceeded {
 			done++
@@ -150,20 +130,6 @@ func (g *generator) maps(a *App, nodes []model.Node) {
 		a.MapInput = model.Bytes(done) * 64 * model.MiB
 		a.MapOutput = model.Bytes(g.draw(0, 200)) * model.Bytes(done) * model.MiB
 	}
-}
-
-func distinct(hosts []string) []string {
-	var out []string
-	for i, h := range hosts {
-		seen := false
-		for _, before := range hosts[:i] {
-			seen = seen || before == h
-		}
-		if !seen {
-			out = append(out, h)
-		}
-	}
-	return out
 }
 
 func (g *generator) reduces(a *App, nodes []model.Node) {

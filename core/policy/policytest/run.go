@@ -17,36 +17,24 @@ import (
 	"heddle/core/state"
 )
 
-// Run holds every policy of a registry to the suite, at its default parameters.
+// Run holds every policy of a registry to the suite, at its default parameters:
+// each property on seeded scenes and on rapid's, which are smaller and shrink well.
 func Run(t *testing.T, registry policy.Registry) {
 	t.Helper()
 	for _, e := range registry {
-		t.Run(e.Name, func(t *testing.T) {
-			t.Parallel()
-			Conform(t, e)
-		})
-	}
-}
-
-// seeded is how many scenes of plain random draws Conform adds to those rapid
-// draws: rapid's are small and shrink well, these are larger.
-const seeded = 100
-
-// Conform holds one policy to the suite.
-func Conform(t *testing.T, e policy.Entry) {
-	t.Helper()
-	for _, p := range properties() {
-		t.Run(p.name, func(t *testing.T) {
-			t.Parallel()
-			if err := p.seeded(e, 1, seeded); err != nil {
-				t.Fatal(err)
-			}
-			rapid.Check(t, func(rt *rapid.T) {
-				if err := p.check(e, drawing(rt)); err != nil {
-					rt.Fatal(err)
+		for _, p := range properties() {
+			t.Run(e.Name+"/"+p.name, func(t *testing.T) {
+				t.Parallel()
+				if err := p.seeded(e, 1, 100); err != nil {
+					t.Fatal(err)
 				}
+				rapid.Check(t, func(rt *rapid.T) {
+					if err := p.check(newTrial(e, p.shape, func(lo, hi int) int { return rapid.IntRange(lo, hi).Draw(rt, "n") })); err != nil {
+						rt.Fatal(err)
+					}
+				})
 			})
-		})
+		}
 	}
 }
 
@@ -61,54 +49,44 @@ func Check(e policy.Entry, first uint64, scenes int) error {
 	return nil
 }
 
+type property struct {
+	name  string
+	shape Shape
+	check func(*trial) error
+}
+
 func (p *property) seeded(e policy.Entry, first uint64, scenes int) error {
 	for i := range uint64(scenes) { //nolint:gosec // never negative
-		if err := p.check(e, Seeded(first+i)); err != nil {
+		if err := p.check(newTrial(e, p.shape, Seeded(first+i))); err != nil {
 			return fmt.Errorf("scene of seed %d: %w", first+i, err)
 		}
 	}
 	return nil
 }
 
-type property struct {
-	name  string
-	check func(policy.Entry, Draw) error
-}
-
 func properties() []property {
+	small, uniform := DefaultShape(), DefaultShape()
+	uniform.Uniform = true
 	return []property{
-		{"placements are possible", placementsPossible},
-		{"the input is unchanged", inputUnchanged},
-		{"a fresh instance answers the same", answersRepeat},
-		{"renamed nodes rename the answer", answersFollowNames},
-		{"an idle node never lowers what is placed", idleNodeHelps},
-		{"state shrinks when jobs leave", stateShrinks},
-		{"plans are valid", plansValid},
-		{"the engine rejects nothing", engineAgrees},
-		{"asking changes nothing", askingChangesNothing},
+		{"placements are possible", small, placementsPossible},
+		{"the input is unchanged", small, inputUnchanged},
+		{"a fresh instance answers the same", small, answersRepeat},
+		{"renamed nodes rename the answer", small, answersFollowNames},
+		{"an idle node never lowers what is placed", uniform, idleNodeHelps},
+		{"state shrinks when jobs leave", small, stateShrinks},
+		{"plans are valid", small, plansValid},
+		{"the engine rejects nothing, and asking changes nothing", small, askingChangesNothing},
 	}
 }
 
-func drawing(t *rapid.T) Draw {
-	return func(lo, hi int) int { return rapid.IntRange(lo, hi).Draw(t, "n") }
-}
-
-// build makes the policy at its defaults; one that cannot be built breaks the
-// registry itself.
-func build(e policy.Entry) (policy.Policy, error) {
-	p, err := e.New(nil)
-	if err != nil {
-		return nil, fmt.Errorf("build at the defaults: %w", err)
-	}
-	return p, nil
-}
-
-func open(e policy.Entry, scene Scene) (*Session, error) {
-	p, err := build(e)
-	if err != nil {
-		return nil, err
-	}
-	return NewSession(p, scene), nil
+// trial is a policy with a drawn scene and drawn offers.
+type trial struct {
+	entry policy.Entry
+	shape Shape
+	draw  Draw
+	drawn []int // for the scene and the offers
+	scene Scene
+	steps []step
 }
 
 // step is one drawn offer.
@@ -118,33 +96,47 @@ type step struct {
 	after model.Duration
 }
 
-func steps(s Scene, draw Draw) []step {
-	out := make([]step, draw(1, 12))
-	for i := range out {
-		out[i] = step{
-			node:  s.Nodes[draw(0, len(s.Nodes)-1)].ID,
-			kinds: []model.Stage{"", "", model.StageMap, model.StageReduce}[draw(0, 3)],
-			after: model.Duration(draw(0, 4)) * 2 * model.Second,
+func newTrial(e policy.Entry, shape Shape, draw Draw) *trial {
+	t := &trial{entry: e, shape: shape, draw: draw}
+	recording := func(lo, hi int) int {
+		n := draw(lo, hi)
+		t.drawn = append(t.drawn, n)
+		return n
+	}
+	t.scene = Generate(recording, shape)
+	t.steps = make([]step, recording(1, 12))
+	for i := range t.steps {
+		t.steps[i] = step{
+			node:  t.scene.Nodes[recording(0, len(t.scene.Nodes)-1)].ID,
+			kinds: []model.Stage{"", "", model.StageMap, model.StageReduce}[recording(0, 3)],
+			after: model.Duration(recording(0, 4)) * 2 * model.Second,
 		}
 	}
-	return out
+	return t
 }
+
+// build makes the policy at its defaults; one that cannot be built breaks the
+// registry itself.
+func (t *trial) build() policy.Policy {
+	p, err := t.entry.New(nil)
+	if err != nil {
+		panic(fmt.Errorf("build at the defaults: %w", err))
+	}
+	return p
+}
+
+func (t *trial) open() *Session { return NewSession(t.build(), t.scene) }
 
 // placementsPossible: no over-commitment, no invented job, ask or node, and a
 // true locality label.
-func placementsPossible(e policy.Entry, draw Draw) error {
-	scene := Generate(draw, DefaultShape())
-	s, err := open(e, scene)
-	if err != nil {
-		return err
-	}
-	fresh := true
-	for _, st := range steps(scene, draw) {
+func placementsPossible(t *trial) error {
+	s, fresh := t.open(), true
+	for _, st := range t.steps {
 		for _, p := range s.Offer(st.node, st.kinds, st.after) {
 			if err := possible(s, st, &p); err != nil {
 				return fmt.Errorf("placement %+v: %w", p, err)
 			}
-			if err := labelled(scene, &p); fresh && err != nil {
+			if err := labelled(t.scene, &p); fresh && err != nil {
 				return fmt.Errorf("placement %+v: %w", p, err)
 			}
 			fresh = false
@@ -197,13 +189,9 @@ func labelled(scene Scene, p *model.Placement) error {
 }
 
 // inputUnchanged: a policy changes nothing it is shown.
-func inputUnchanged(e policy.Entry, draw Draw) error {
-	scene := Generate(draw, DefaultShape())
-	s, err := open(e, scene)
-	if err != nil {
-		return err
-	}
-	for _, st := range steps(scene, draw) {
+func inputUnchanged(t *trial) error {
+	s := t.open()
+	for _, st := range t.steps {
 		s.Pass(st.after)
 		before := Fingerprint(s.cluster)
 		placed := s.Ask(st.node, st.kinds)
@@ -275,11 +263,7 @@ func Fingerprint(c *state.Cluster) string {
 		}
 		users = append(users, []any{u.ID, u.Usage, ids})
 	}
-	out, err := json.Marshal([]any{snap, nodes, jobs, users})
-	if err != nil {
-		return "not encodable: " + err.Error()
-	}
-	return string(out)
+	return rendered([]any{snap, nodes, jobs, users})
 }
 
 // around is how much of two texts difference shows on either side.
@@ -296,19 +280,10 @@ func difference(a, b string) string {
 }
 
 // answersRepeat: the answers are a function of parameters and inputs.
-func answersRepeat(e policy.Entry, draw Draw) error {
-	scene := Generate(draw, DefaultShape())
-	plan := steps(scene, draw)
-	first, err := answers(e, scene, plan)
-	if err != nil {
-		return err
-	}
+func answersRepeat(t *trial) error {
+	first := t.answers()
 	for range 2 {
-		again, err := answers(e, scene, plan)
-		if err != nil {
-			return err
-		}
-		if first != again {
+		if again := t.answers(); first != again {
 			return fmt.Errorf("two instances differ: %s", difference(first, again))
 		}
 	}
@@ -316,47 +291,42 @@ func answersRepeat(e policy.Entry, draw Draw) error {
 }
 
 // answersFollowNames: nothing but the order of node names matters.
-func answersFollowNames(e policy.Entry, draw Draw) error {
-	scene := Generate(draw, DefaultShape())
-	plan := steps(scene, draw)
-	want, err := answersRenamed(e, scene, plan, Relabel)
-	if err != nil {
-		return err
-	}
-	for i := range plan {
-		plan[i].node = model.NodeID(Relabel(string(plan[i].node)))
-	}
-	got, err := answers(e, scene.Relabelled(), plan)
-	if err != nil {
-		return err
-	}
+func answersFollowNames(t *trial) error {
+	shape, drawn := t.shape, t.drawn
+	shape.Prefix = "x"
+	renamed := newTrial(t.entry, shape, func(int, int) int {
+		n := drawn[0]
+		drawn = drawn[1:]
+		return n
+	})
+	want, got := strings.ReplaceAll(t.answers(), `"n0`, `"xn0`), renamed.answers()
 	if got != want {
 		return fmt.Errorf("renamed nodes change the answer: %s", difference(want, got))
 	}
 	return nil
 }
 
-func answers(e policy.Entry, scene Scene, plan []step) (string, error) {
-	return answersRenamed(e, scene, plan, func(s string) string { return s })
-}
-
-// answersRenamed renders every placement and plan of a session.
-func answersRenamed(e policy.Entry, scene Scene, plan []step, rename func(string) string) (string, error) {
-	s, err := open(e, scene)
-	if err != nil {
-		return "", err
-	}
+// answers renders every placement and plan of a session.
+func (t *trial) answers() string {
+	s := t.open()
 	var all []any
-	for _, st := range plan {
+	for _, st := range t.steps {
 		for _, p := range s.Offer(st.node, st.kinds, st.after) {
 			s.Assume(p)
-			p.Node = model.NodeID(rename(string(p.Node)))
 			all = append(all, p)
 		}
 		all = append(all, s.Plan())
 	}
-	out, err := json.Marshal(all)
-	return string(out), err
+	return rendered(all)
+}
+
+// rendered is a value as text that can be compared.
+func rendered(v any) string {
+	out, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return string(out)
 }
 
 // idleNodeHelps: with one more idle node at least as many tasks find a place,
@@ -364,17 +334,17 @@ func answersRenamed(e policy.Entry, scene Scene, plan []step, rename func(string
 // of them are started first decides how many fit. No uplink has load: a policy may
 // start on a saturated rack what has to wait on another, and then which tasks the
 // idle node takes decides too.
-func idleNodeHelps(e policy.Entry, draw Draw) error {
-	shape := DefaultShape()
-	shape.Uniform = true
-	scene := Generate(draw, shape)
-	scene.Loads = nil
-	without, err := drain(e, scene)
+func idleNodeHelps(t *trial) error {
+	t.scene.Loads = nil
+	without, err := drain(t)
 	if err != nil {
 		return err
 	}
-	rack := scene.Nodes[draw(0, len(scene.Nodes)-1)].Rack
-	with, err := drain(e, scene.WithNode(rack, model.Resource{MemoryMiB: 1024 * int64(draw(1, 4)), VCores: 4}))
+	t.scene.Nodes = append(t.scene.Nodes, model.Node{
+		ID: "n999:45454", Host: "n999", Rack: t.scene.Nodes[t.draw(0, len(t.scene.Nodes)-1)].Rack, State: model.NodeRunning,
+		Total: model.Resource{MemoryMiB: 1024 * int64(t.draw(1, 4)), VCores: 4},
+	})
+	with, err := drain(t)
 	if err != nil {
 		return err
 	}
@@ -394,52 +364,41 @@ const (
 // drain offers every node in turn, a second a pass, until nothing has been
 // placed for a while, and returns how many tasks were. Needing more passes than
 // the budget is an error: every pass but the patient ones places something.
-func drain(e policy.Entry, scene Scene) (int, error) {
-	s, err := open(e, scene)
-	if err != nil {
-		return 0, err
-	}
-	placed, idle := 0, 0
+func drain(t *trial) (int, error) {
+	s, placed, idle := t.open(), 0, 0
 	for pass := 0; idle < patient; pass++ {
 		if pass > busy {
 			return 0, fmt.Errorf("still placing after %d passes", pass)
 		}
-		before := placed
 		s.Pass(model.Second)
-		for i := range scene.Nodes {
-			for _, p := range s.Ask(scene.Nodes[i].ID, "") {
+		idle++
+		for i := range t.scene.Nodes {
+			for _, p := range s.Ask(t.scene.Nodes[i].ID, "") {
 				s.Assume(p)
 				placed++
+				idle = 0
 			}
-		}
-		idle++
-		if placed > before {
-			idle = 0
 		}
 	}
 	return placed, nil
 }
 
 // stateShrinks: what a policy keeps of jobs and users goes with them.
-func stateShrinks(e policy.Entry, draw Draw) error {
-	scene := Generate(draw, DefaultShape())
-	s, err := open(e, scene)
-	if err != nil {
-		return err
-	}
-	for _, st := range steps(scene, draw) {
+func stateShrinks(t *trial) error {
+	s := t.open()
+	for _, st := range t.steps {
 		for _, p := range s.Offer(st.node, st.kinds, st.after) {
 			s.Assume(p)
 		}
 		s.Plan()
 	}
-	if draw(0, 1) == 0 {
+	if t.draw(0, 1) == 0 {
 		s.cluster.Apply(model.Observation{Source: model.SourceRM, At: s.View().Now(), Fact: model.AppsFact{}})
-	} else { // another cluster, as in a script: nothing says that the jobs have left
-		scene.Apps = nil
-		s = NewSession(s.policy, scene)
+	} else { // another cluster: nothing says that the jobs have left
+		t.scene.Apps = nil
+		s = NewSession(s.policy, t.scene)
 	}
-	s.Offer(scene.Nodes[0].ID, "", model.Second)
+	s.Offer(t.scene.Nodes[0].ID, "", model.Second)
 	if what := remembered(reflect.ValueOf(s.policy), map[uintptr]bool{}); what != "" {
 		return fmt.Errorf("keeps%s when every job has left", what)
 	}
@@ -460,72 +419,72 @@ func remembered(v reflect.Value, seen map[uintptr]bool) string {
 		return fmt.Sprintf(": a %s", t)
 	}
 	if v.Kind() == reflect.Pointer {
-		t = t.Elem()
+		if seen[v.Pointer()] {
+			return ""
+		}
+		t, seen[v.Pointer()] = t.Elem(), true
 	}
 	if strings.HasPrefix(t.PkgPath(), "heddle/core/state") {
 		return "" // such as a mark, which shares the list of changes
 	}
-	switch v.Kind() {
-	case reflect.Pointer:
-		if v.IsNil() || seen[v.Pointer()] {
-			return ""
+	for _, p := range parts(v) {
+		if what := remembered(p.value, seen); what != "" {
+			return p.name + what
 		}
-		seen[v.Pointer()] = true
-		return remembered(v.Elem(), seen)
-	case reflect.Interface:
+	}
+	return ""
+}
+
+// part is something a value holds, with its name if it is a field.
+type part struct {
+	name  string
+	value reflect.Value
+}
+
+func parts(v reflect.Value) (all []part) {
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Interface:
 		if !v.IsNil() {
-			return remembered(v.Elem(), seen)
+			all = append(all, part{"", v.Elem()})
 		}
 	case reflect.Struct:
 		for field, f := range v.Fields() {
 			if field.Name != "params" {
-				if what := remembered(f, seen); what != "" {
-					return "." + field.Name + what
-				}
+				all = append(all, part{"." + field.Name, f})
 			}
 		}
-	case reflect.Slice, reflect.Array:
-		if v.Kind() == reflect.Slice {
-			v = v.Slice(0, v.Cap())
-		}
+	case reflect.Slice:
+		v = v.Slice(0, v.Cap())
+		fallthrough
+	case reflect.Array:
 		for i := range v.Len() {
-			if what := remembered(v.Index(i), seen); what != "" {
-				return what
-			}
+			all = append(all, part{"", v.Index(i)})
 		}
 	case reflect.Map:
 		for k, e := range v.Seq2() {
-			if what := remembered(k, seen) + remembered(e, seen); what != "" {
-				return what
-			}
+			all = append(all, part{"", k}, part{"", e})
 		}
 	default:
 	}
-	return ""
+	return all
 }
 
 // plansValid: known racks, counts within the stage that sum to it or to
 // nothing, shares that sum to one, ranks from 1 up that order jobs, and holds
 // that end.
-func plansValid(e policy.Entry, draw Draw) error {
-	scene := Generate(draw, DefaultShape())
-	s, err := open(e, scene)
-	if err != nil {
-		return err
-	}
-	for range draw(1, 4) {
-		s.Pass(model.Duration(draw(0, 90)) * model.Second)
-		plans := s.Plan()
+func plansValid(t *trial) error {
+	s := t.open()
+	for _, st := range t.steps {
+		s.Pass(10 * st.after)
 		seen := map[string]bool{}
-		for i := range plans {
-			p := &plans[i]
+		for _, p := range s.Plan() {
 			key := string(p.App) + string(p.Stage)
 			if seen[key] {
 				return fmt.Errorf("two plans for %s of %s", p.Stage, p.App)
 			}
 			seen[key] = true
-			if err := validPlan(s, p); err != nil {
-				return fmt.Errorf("plan %+v: %w", *p, err)
+			if err := validPlan(s, &p); err != nil {
+				return fmt.Errorf("plan %+v: %w", p, err)
 			}
 		}
 	}
@@ -569,34 +528,6 @@ func validPlan(s *Session, p *model.Plan) error {
 	}
 	if share > 1+1e-9 || math.IsNaN(share) {
 		return fmt.Errorf("shares sum to %g", share)
-	}
-	return nil
-}
-
-// engineAgrees: the engine's verification drops nothing.
-func engineAgrees(e policy.Entry, draw Draw) error {
-	scene := Generate(draw, DefaultShape())
-	p, err := build(e)
-	if err != nil {
-		return err
-	}
-	c := scene.Cluster()
-	opts := engine.DefaultOptions(e.Name)
-	opts.Recover, opts.MaxAge = false, 0
-	eng := engine.New(opts, p, c)
-	now := Epoch
-	for _, st := range steps(scene, draw) {
-		now = now.Add(st.after)
-		c.Advance(now)
-		if _, err := eng.Offer(policy.Offer{Node: c.View().Node(st.node), Kinds: st.kinds}); err != nil {
-			return err
-		}
-		if _, err := eng.Plan(now); err != nil {
-			return err
-		}
-	}
-	if rejected := eng.Log().Rejected(); len(rejected) > 0 {
-		return fmt.Errorf("the engine rejected %v", rejected)
 	}
 	return nil
 }

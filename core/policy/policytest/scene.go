@@ -7,7 +7,6 @@
 package policytest
 
 import (
-	"fmt"
 	"slices"
 
 	"heddle/core/model"
@@ -209,58 +208,4 @@ func (s Scene) Locality(a *App, n *model.Node) (model.Locality, bool) {
 		}
 	}
 	return best, found
-}
-
-// Relabelled returns the scene with every node renamed in a way that keeps
-// their order.
-func (s Scene) Relabelled() Scene {
-	out := s
-	out.Nodes = slices.Clone(s.Nodes)
-	for i := range out.Nodes {
-		out.Nodes[i].Host = Relabel(out.Nodes[i].Host)
-		out.Nodes[i].ID = model.NodeID(Relabel(string(out.Nodes[i].ID)))
-	}
-	out.Apps = slices.Clone(s.Apps)
-	for i := range out.Apps {
-		a := &out.Apps[i]
-		a.Blacklist = relabelled(a.Blacklist)
-		a.Maps, a.Reduces = relabelledTasks(a.Maps), relabelledTasks(a.Reduces)
-		a.Input = slices.Clone(a.Input)
-		for b := range a.Input {
-			a.Input[b].Hosts = relabelled(a.Input[b].Hosts)
-		}
-	}
-	return out
-}
-
-// Relabel is the renaming of Relabelled.
-func Relabel(name string) string { return "x" + name }
-
-func relabelled(names []string) []string {
-	out := make([]string, len(names))
-	for i, n := range names {
-		out[i] = Relabel(n)
-	}
-	return out
-}
-
-func relabelledTasks(tasks []model.Task) []model.Task {
-	out := slices.Clone(tasks)
-	for i := range out {
-		out[i].Preferred = relabelled(out[i].Preferred)
-		if out[i].Host != "" {
-			out[i].Host = Relabel(out[i].Host)
-		}
-	}
-	return out
-}
-
-// WithNode returns the scene with one more, idle node in a rack.
-func (s Scene) WithNode(rack model.RackID, total model.Resource) Scene {
-	out := s
-	host := fmt.Sprintf("n%03d", len(s.Nodes))
-	out.Nodes = append(slices.Clone(s.Nodes), model.Node{
-		ID: model.NodeID(host + ":45454"), Host: host, Rack: rack, State: model.NodeRunning, Total: total,
-	})
-	return out
 }
