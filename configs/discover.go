@@ -80,11 +80,11 @@ func (l *loader) loadHadoop() {
 			l.giveText(d.path, hadoopOrigin(s.From), s.Value)
 		}
 	}
-	l.noteHadoop(h)
+	l.addHadoopNotices(h)
 }
 
-// noteHadoop adds notices of Hadoop's files.
-func (l *loader) noteHadoop(h *hadoopconf.Config) {
+// addHadoopNotices adds notices of Hadoop's files.
+func (l *loader) addHadoopNotices(h *hadoopconf.Config) {
 	l.notices = append(h.Notices, l.notices...)
 	if l.cfg.HDFS.Enabled {
 		if chosen, others, from := h.OtherNameservices(l.cfg.HDFS.Nameservice); len(others) > 0 {

@@ -71,8 +71,8 @@ func (d *document) giveText(path string, from Origin, text string) {
 
 // readFile gives the keys of a YAML file.
 func (d *document) readFile(file, what string) {
-	r := nodeReader{file: file, places: d.places}
-	r.mark("", 0)
+	r := nodeReader{file: file, origins: d.places}
+	r.recordOrigin("", 0)
 	if data, err := readLimited(file); err != nil {
 		r.problem("", 0, fmt.Sprintf("read the %s: %v", what, err))
 	} else if node, err := parseYAML(data); err != nil {

@@ -117,7 +117,7 @@ func parseText(t reflect.Type, text string) (reflect.Value, error) {
 	if n == nil {
 		return v, errors.New("want a map, such as {key: value}, or a list of them, found nothing")
 	}
-	r := nodeReader{places: map[string]Origin{}}
+	r := nodeReader{origins: map[string]Origin{}}
 	v, _ = r.value(n, "", 0, t)
 	var errs []error
 	for _, p := range r.problems {

@@ -90,18 +90,18 @@ func tokenLine(t *token.Token) int {
 // nodeReader reads the nodes of a file into values.
 type nodeReader struct {
 	file     string
-	places   map[string]Origin // of sections, keys, rows and entries, by path
+	origins  map[string]Origin // of sections, keys, rows and entries, by path
 	problems Problems
 }
 
-func (r *nodeReader) mark(path string, line int) { r.places[path] = r.place(line) }
+func (r *nodeReader) recordOrigin(path string, line int) { r.origins[path] = r.originAt(line) }
 
-func (r *nodeReader) place(line int) Origin {
+func (r *nodeReader) originAt(line int) Origin {
 	return Origin{Layer: LayerFile, File: r.file, Line: line}
 }
 
 func (r *nodeReader) problem(path string, line int, message string) {
-	r.problems = append(r.problems, &Problem{Path: path, Origin: r.place(line), Message: message})
+	r.problems = append(r.problems, &Problem{Path: path, Origin: r.originAt(line), Message: message})
 }
 
 // section reads a section of a struct from a mapping. keys are those of the
@@ -130,12 +130,12 @@ func (r *nodeReader) section(n ast.Node, base, section string, keys []key, set f
 		case lines[e.name] > 0:
 			r.problem(path, e.line, fmt.Sprintf("given twice, first in line %d", lines[e.name]))
 		case i >= 0:
-			r.mark(path, e.line)
+			r.recordOrigin(path, e.line)
 			if v, ok := r.value(e.node, path, e.line, keys[i].field.Type()); ok {
-				set(keys[i], r.place(e.line), v)
+				set(keys[i], r.originAt(e.line), v)
 			}
 		default:
-			r.mark(path, e.line)
+			r.recordOrigin(path, e.line)
 			if e.node.Type() != ast.NullType { // a section may be there with all its keys commented out
 				r.section(e.node, base, name, keys, set)
 			}
@@ -195,7 +195,7 @@ func (r *nodeReader) rates(n ast.Node, path string, v reflect.Value) error {
 			r.problem(at, e.line, e.err.Error())
 			continue
 		}
-		r.mark(at, e.line)
+		r.recordOrigin(at, e.line)
 		rates[e.name] = rate
 	}
 	if len(rates) > 0 { // an empty map is none at all
@@ -214,7 +214,7 @@ func (r *nodeReader) rows(n ast.Node, path string, v reflect.Value) error {
 	rows := reflect.MakeSlice(v.Type(), len(list.Values), len(list.Values))
 	for i, e := range list.Values {
 		at := rowPath(path, i)
-		r.mark(at, nodeLine(e))
+		r.recordOrigin(at, nodeLine(e))
 		r.section(e, at, "", appendKeys(nil, "", rows.Index(i), false), func(k key, _ Origin, v reflect.Value) { k.field.Set(v) })
 	}
 	if rows.Len() > 0 { // an empty list is none at all
@@ -227,7 +227,7 @@ func (r *nodeReader) rows(n ast.Node, path string, v reflect.Value) error {
 func (r *nodeReader) params(n ast.Node, path string, v reflect.Value) error {
 	entries, _ := entriesOf(n)
 	for _, e := range entries {
-		r.mark(path+"."+e.name, e.line)
+		r.recordOrigin(path+"."+e.name, e.line)
 	}
 	params, err := paramMap(n, 0)
 	if len(params) > 0 {

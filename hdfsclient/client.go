@@ -144,7 +144,7 @@ func (c *Client) Blocks(ctx context.Context, path string) (model.BlocksFact, err
 	if fresh {
 		return old.fact(path), nil
 	}
-	if err := c.ready(ctx, c.cfg.Interval.Milliseconds()); err != nil {
+	if err := c.checkActive(ctx, c.cfg.Interval.Milliseconds()); err != nil {
 		return model.BlocksFact{}, err
 	}
 	w := &walk{ns: c.web, maxFiles: c.cfg.MaxFiles, maxBlocks: c.cfg.MaxBlocks}
@@ -175,20 +175,20 @@ func (c *Client) Blocks(ctx context.Context, path string) (model.BlocksFact, err
 // the files that are known all the same. A file that is gone since the walk is
 // left out.
 func (c *Client) locateAll(ctx context.Context, w *walk, old *entry) ([]locatedFile, error) {
-	files, known := keep(w, old)
+	files, located := reuseLocated(w, old)
 	oldest := c.now().Add(-relocateAfter * c.cfg.CacheAge)
 	var asked atomic.Int64
-	kept := 0
+	reused := 0
 	group, groupCtx := errgroup.WithContext(ctx)
 	group.SetLimit(c.cfg.Concurrency)
 	for i := range w.files {
 		if f := &w.files[i]; f.located != nil {
 			asked.Add(1)
-			files[i], known[i] = f.withLocated(w.lengths[i], c.now()), true
+			files[i], located[i] = f.withLocated(w.lengths[i], c.now()), true
 			continue
 		}
-		if known[i] && files[i].at.After(oldest) {
-			kept++
+		if located[i] && files[i].at.After(oldest) {
+			reused++
 			continue
 		}
 		if groupCtx.Err() != nil {
@@ -202,10 +202,10 @@ func (c *Client) locateAll(ctx context.Context, w *walk, old *entry) ([]locatedF
 				files[i] = locatedFile{fileStatus: w.files[i], bytes: w.lengths[i], at: at, blocks: blocks}
 			}
 			if _, gone := errors.AsType[*NotFoundError](err); gone {
-				known[i] = false
+				located[i] = false
 				return nil
 			}
-			known[i] = known[i] || err == nil
+			located[i] = located[i] || err == nil
 			return err
 		})
 	}
@@ -213,10 +213,10 @@ func (c *Client) locateAll(ctx context.Context, w *walk, old *entry) ([]locatedF
 	if err == nil {
 		err = ctx.Err()
 	}
-	c.cache.count(kept, int(asked.Load()))
+	c.cache.count(reused, int(asked.Load()))
 	n := 0
 	for i := range files {
-		if known[i] {
+		if located[i] {
 			files[n] = files[i]
 			n++
 		}
@@ -224,13 +224,13 @@ func (c *Client) locateAll(ctx context.Context, w *walk, old *entry) ([]locatedF
 	return files[:n:n], err
 }
 
-// keep returns room for the files of a walk, filled where old has a file with
+// reuseLocated returns room for the files of a walk, filled where old has a file with
 // the same modification time and length to locate, and which those are.
-func keep(w *walk, old *entry) (files []locatedFile, known []bool) {
+func reuseLocated(w *walk, old *entry) (files []locatedFile, located []bool) {
 	files = make([]locatedFile, len(w.files))
-	known = make([]bool, len(w.files))
+	located = make([]bool, len(w.files))
 	if old == nil {
-		return files, known
+		return files, located
 	}
 	byPath := make(map[string]*locatedFile, len(old.files))
 	for i := range old.files {
@@ -239,8 +239,8 @@ func keep(w *walk, old *entry) (files []locatedFile, known []bool) {
 	for i := range w.files {
 		f := byPath[w.files[i].path]
 		if f != nil && f.modified == w.files[i].modified && f.bytes == w.lengths[i] {
-			files[i], known[i] = *f, true
+			files[i], located[i] = *f, true
 		}
 	}
-	return files, known
+	return files, located
 }

@@ -66,7 +66,7 @@ func TestBlockLocationsOperationUnknownEverywhere(t *testing.T) {
 	f.put("/x", 1)
 	f.unknown = []string{"GETFILEBLOCKLOCATIONS", "GET_BLOCK_LOCATIONS"}
 	_, err := client(t, Config{}, f).BlockLocations(t.Context(), "/x")
-	if !unknownOperation(err) || pollResult(err) != model.PollError {
+	if !isUnknownOperation(err) || pollResult(err) != model.PollError {
 		t.Errorf("got %v, %s", err, pollResult(err))
 	}
 }

@@ -171,9 +171,9 @@ func decodeSafeMode(body []byte) (bool, error) {
 	return len(answer.Beans) > 0 && strings.EqualFold(string(answer.Beans[0].State), "safeMode"), nil
 }
 
-// ready finds the active NameNode and returns nil if it knows its blocks,
+// checkActive finds the active NameNode and returns nil if it knows its blocks,
 // which is not so in safe mode. An answer younger than age is believed.
-func (c *Client) ready(ctx context.Context, age int64) error {
+func (c *Client) checkActive(ctx context.Context, age int64) error {
 	now := c.now().UnixMilli()
 	if at := c.readyAt.Load(); at > 0 && now >= at && now-at < age {
 		return nil

@@ -101,7 +101,7 @@ func (d *decoder) decode(data []byte) ([]model.Block, error) {
 	if !found {
 		return nil, errors.New("block locations: neither BlockLocation nor locatedBlocks in the answer")
 	}
-	return d.take(), nil
+	return d.copyBlocks(), nil
 }
 
 // blockLocation reads one element of BlockLocation: hosts, names and
@@ -226,8 +226,8 @@ func (d *decoder) check(b span) error {
 	return nil
 }
 
-// take returns what was read, in slices of exactly its size.
-func (d *decoder) take() []model.Block {
+// copyBlocks returns what was read, in slices of exactly its size.
+func (d *decoder) copyBlocks() []model.Block {
 	blocks := make([]model.Block, len(d.blocks))
 	hosts := make([]string, len(d.hosts))
 	racks := make([]model.RackID, len(d.racks))

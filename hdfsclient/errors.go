@@ -117,9 +117,9 @@ func fromException(path, exception, message string) error {
 // NameNode that has not loaded its namespace yet.
 func isStartup(message string) bool { return strings.Contains(message, "in startup mode") }
 
-// startingUp reports whether err is the answer of a NameNode that has not
+// isStartingUp reports whether err is the answer of a NameNode that has not
 // loaded its namespace yet, so that another one may be active.
-func startingUp(err error) bool {
+func isStartingUp(err error) bool {
 	var status *rest.StatusError
 	return errors.As(err, &status) && status.Exception == "RetriableException" && isStartup(status.Message)
 }
@@ -129,9 +129,9 @@ func firstLine(s string) string {
 	return line
 }
 
-// unknownOperation reports whether the NameNode did not know the operation it
+// isUnknownOperation reports whether the NameNode did not know the operation it
 // was asked for, as releases before the operation do.
-func unknownOperation(err error) bool {
+func isUnknownOperation(err error) bool {
 	var status *rest.StatusError
 	if !errors.As(err, &status) || status.Status != 400 {
 		return false
@@ -145,9 +145,9 @@ func unknownOperation(err error) bool {
 	return false
 }
 
-// aboutPath reports whether the error concerns one path alone and says nothing
+// isPathError reports whether the error concerns one path alone and says nothing
 // of the NameNode.
-func aboutPath(err error) bool {
+func isPathError(err error) bool {
 	var notFound *NotFoundError
 	var notFile *NotFileError
 	var path *PathError
@@ -161,7 +161,7 @@ func pollResult(err error) model.PollResult {
 	var remote hdfs.Error
 	var answer *ipc.RemoteError
 	switch {
-	case err == nil, aboutPath(err):
+	case err == nil, isPathError(err):
 		return model.PollOK
 	case errors.As(err, &remote) && !errors.Is(err, rest.ErrStandby):
 		return model.PollError // answered, over RPC

@@ -114,6 +114,6 @@ func matches(component, name string) bool {
 	return ok && err == nil
 }
 
-// hidden reports whether jobs pass over a name as input (the hiddenFileFilter
+// isHidden reports whether jobs pass over a name as input (the hiddenFileFilter
 // of FileInputFormat).
-func hidden(name string) bool { return strings.HasPrefix(name, "_") || strings.HasPrefix(name, ".") }
+func isHidden(name string) bool { return strings.HasPrefix(name, "_") || strings.HasPrefix(name, ".") }

@@ -25,7 +25,7 @@ type native struct {
 	options   ipc.Options
 	budget    *rest.Budget // nil is unlimited
 
-	turn   chan struct{} // holds a token while nobody uses the next two
+	lock   chan struct{} // holds a token while nobody uses the next two
 	client *ipc.Client   // nil before the first call and after a failure
 	active int           // of addresses
 
@@ -46,10 +46,10 @@ func newNative(cfg Config, opts Options) (*native, error) {
 		return nil, errors.New("no User given, but RPC without Kerberos needs one")
 	}
 	n := &native{
-		addresses: append([]string(nil), cfg.RPCAddresses...), budget: opts.Budget, turn: make(chan struct{}, 1),
+		addresses: append([]string(nil), cfg.RPCAddresses...), budget: opts.Budget, lock: make(chan struct{}, 1),
 		decoders: make(chan *decoder, cfg.Concurrency),
 	}
-	n.turn <- struct{}{}
+	n.lock <- struct{}{}
 	for range cfg.Concurrency {
 		n.decoders <- newDecoder()
 	}
@@ -81,8 +81,8 @@ func (c *countedConn) Read(p []byte) (int, error) {
 }
 
 func (n *native) close() error {
-	<-n.turn
-	defer func() { n.turn <- struct{}{} }()
+	<-n.lock
+	defer func() { n.lock <- struct{}{} }()
 	if n.client == nil {
 		return nil
 	}
@@ -94,8 +94,8 @@ func (n *native) close() error {
 // connection returns the connection to the active NameNode, and which that is.
 func (n *native) connection(ctx context.Context) (*ipc.Client, int, error) {
 	select {
-	case <-n.turn:
-		defer func() { n.turn <- struct{}{} }()
+	case <-n.lock:
+		defer func() { n.lock <- struct{}{} }()
 	case <-ctx.Done():
 		return nil, 0, ctx.Err()
 	}
@@ -110,11 +110,11 @@ func (n *native) connection(ctx context.Context) (*ipc.Client, int, error) {
 	return n.client, n.active, err
 }
 
-// leave turns to the next NameNode, unless another call has done so.
-func (n *native) leave(ctx context.Context, active int) {
+// switchNameNode turns to the next NameNode, unless another call has done so.
+func (n *native) switchNameNode(ctx context.Context, active int) {
 	select {
-	case <-n.turn:
-		defer func() { n.turn <- struct{}{} }()
+	case <-n.lock:
+		defer func() { n.lock <- struct{}{} }()
 	case <-ctx.Done():
 		return
 	}
@@ -158,11 +158,11 @@ func (n *native) call(ctx context.Context, path, method string, request []byte) 
 		case answered && remote.Retriable() && isStartup(remote.Message):
 			starting = &SafeModeError{Message: firstLine(remote.Message)}
 		case answered:
-			return nil, n.answer(path, active, remote, err)
+			return nil, n.namenodeError(path, active, remote, err)
 		default:
 			failed = err
 		}
-		n.leave(ctx, active)
+		n.switchNameNode(ctx, active)
 	}
 	switch {
 	case starting != nil:
@@ -173,8 +173,8 @@ func (n *native) call(ctx context.Context, path, method string, request []byte) 
 	return nil, fmt.Errorf("%s over RPC: %w", path, failed)
 }
 
-// answer returns the package's error for a NameNode's exception.
-func (n *native) answer(path string, active int, remote *ipc.RemoteError, err error) error {
+// namenodeError returns the package's error for a NameNode's exception.
+func (n *native) namenodeError(path string, active int, remote *ipc.RemoteError, err error) error {
 	name := remote.Class[strings.LastIndexByte(remote.Class, '.')+1:]
 	if remote.Fatal && name == "AccessControlException" { // "SIMPLE authentication is not enabled"
 		return fmt.Errorf("%s: %w", path, &rest.AuthError{URL: n.addresses[active], Err: err})
@@ -185,8 +185,8 @@ func (n *native) answer(path string, active int, remote *ipc.RemoteError, err er
 	return fmt.Errorf("%s: %w", path, err)
 }
 
-// ask calls a method and decodes its answer.
-func (n *native) ask(ctx context.Context, path, method string, request []byte, use func(d *decoder, body []byte) error) error {
+// callPath calls a method and decodes its answer.
+func (n *native) callPath(ctx context.Context, path, method string, request []byte, use func(d *decoder, body []byte) error) error {
 	body, err := n.call(ctx, path, method, request)
 	if err != nil {
 		return err
@@ -207,7 +207,7 @@ func (n *native) ask(ctx context.Context, path, method string, request []byte, u
 // page asks for the entries of path that come after a name.
 func (n *native) page(ctx context.Context, path, after string, locations bool) (nativePage, error) {
 	var p nativePage
-	err := n.ask(ctx, path, "getListing", listingRequest(path, after, locations), func(d *decoder, body []byte) (err error) {
+	err := n.callPath(ctx, path, "getListing", listingRequest(path, after, locations), func(d *decoder, body []byte) (err error) {
 		p, err = d.listing(body, path)
 		return err
 	})
@@ -220,7 +220,7 @@ func (n *native) page(ctx context.Context, path, after string, locations bool) (
 // stat implements namespace.
 func (n *native) stat(ctx context.Context, path string) (fileStatus, error) {
 	var f *fileStatus
-	err := n.ask(ctx, path, "getFileInfo", pathRequest(path), func(d *decoder, body []byte) (err error) {
+	err := n.callPath(ctx, path, "getFileInfo", pathRequest(path), func(d *decoder, body []byte) (err error) {
 		f, err = d.status(body, path)
 		return err
 	})

@@ -105,13 +105,13 @@ func (d *decoder) directory(message []byte, dir string) (nativePage, error) {
 	if p.remaining > 0 && p.last == "" {
 		return p, fmt.Errorf("an empty page with %d entries to come", p.remaining)
 	}
-	all := d.take()
+	all := d.copyBlocks()
 	for i, n := range counts {
 		if n >= 0 {
 			p.entries[i].located, all = all[:n:n], all[n:]
 		}
 	}
-	p.takeSelf(dir)
+	p.extractSelf(dir)
 	return p, nil
 }
 
@@ -126,8 +126,8 @@ func entryPath(dir, name string) (string, error) {
 	return join(dir, name), nil
 }
 
-// takeSelf takes the entry that is the listed path itself out of the others.
-func (p *nativePage) takeSelf(dir string) {
+// extractSelf takes the entry that is the listed path itself out of the others.
+func (p *nativePage) extractSelf(dir string) {
 	kept := p.entries[:0]
 	for i := range p.entries {
 		if p.entries[i].path == dir {

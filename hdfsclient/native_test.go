@@ -388,7 +388,7 @@ func TestNativeLeavesOnce(t *testing.T) {
 	f := newFake(t)
 	n := nativeClient(t, Config{}, f, newNativeNameNode(t, f), newNativeNameNode(t, f)).native
 	for range 2 {
-		n.leave(t.Context(), 0)
+		n.switchNameNode(t.Context(), 0)
 	}
 	if _, active, err := n.connection(t.Context()); active != 1 || err != nil {
 		t.Errorf("NameNode %d, %v", active, err)

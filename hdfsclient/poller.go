@@ -17,27 +17,27 @@ import (
 // Poller reads the blocks of the paths that are wanted and the DataNodes, and
 // sends them as observations. Its methods are called from one goroutine.
 type Poller struct {
-	client *Client
-	wanted func() []string
-	log    hclog.Logger
+	client     *Client
+	inputPaths func() []string
+	log        hclog.Logger
 
 	runner *poll.Runner
-	paths  map[string]*item // by path as wanted
-	nodes  item
+	paths  map[string]*schedule // by path as wanted
+	nodes  schedule
 }
 
-// item is one thing to read again and again.
-type item struct {
-	due     time.Time
-	backoff poll.Backoff
-	last    model.PollResult // of the last attempt
-	about   bool             // the last attempt failed for the path's own sake
+// schedule is one thing to read again and again.
+type schedule struct {
+	due        time.Time
+	backoff    poll.Backoff
+	lastResult model.PollResult // of the last attempt
+	pathError  bool             // the last attempt failed for the path's own sake
 }
 
 // NewPoller builds a poller. Wanted returns the input paths of the jobs that
 // are live now; it is called once a round and must not block.
 func NewPoller(client *Client, wanted func() []string) *Poller {
-	p := &Poller{client: client, wanted: wanted, log: client.opts.Log.Named("hdfs"), paths: make(map[string]*item)}
+	p := &Poller{client: client, inputPaths: wanted, log: client.opts.Log.Named("hdfs"), paths: make(map[string]*schedule)}
 	cfg := &client.cfg
 	p.runner = poll.New(poll.Config{
 		Source: model.SourceHDFS, Service: "NameNode", Interval: cfg.Interval, MinPause: cfg.Interval, MaxBackoff: cfg.MaxBackoff,
@@ -55,10 +55,10 @@ func (p *Poller) Run(ctx context.Context, out chan<- model.Observation) error {
 type round struct {
 	*Poller
 	*poll.Round
-	result model.PollResult
-	errs   []string
-	stop   bool // no use in asking for more in this round
-	down   bool // because the NameNode does not answer
+	result     model.PollResult
+	errs       []string
+	stop       bool // no use in asking for more in this round
+	serverDown bool // because the NameNode does not answer
 }
 
 const maxErrors = 3 // told of one round
@@ -69,18 +69,18 @@ var errRoundTime = errors.New("the time of the round is over; the rest follows i
 // poll runs one round.
 func (p *Poller) poll(ctx context.Context, current *poll.Round) poll.Outcome {
 	r := &round{Poller: p, Round: current, result: model.PollOK}
-	err := r.within(ctx, func(ctx context.Context) error { return p.client.ready(ctx, 0) })
+	err := r.withinRound(ctx, func(ctx context.Context) error { return p.client.checkActive(ctx, 0) })
 	if err != nil {
-		r.note(err)
-		r.stop, r.down = true, r.result != model.PollBudget
+		r.recordError(err)
+		r.stop, r.serverDown = true, r.result != model.PollBudget
 	}
 	r.readDataNodes(ctx)
 	r.readPaths(ctx)
-	return poll.Outcome{Result: r.result, Error: strings.Join(r.errs, "; "), BackOff: r.down, Partial: !r.down}
+	return poll.Outcome{Result: r.result, Error: strings.Join(r.errs, "; "), BackOff: r.serverDown, Partial: !r.serverDown}
 }
 
-// within calls f with what is left of the round's time.
-func (r *round) within(ctx context.Context, f func(context.Context) error) error {
+// withinRound calls f with what is left of the round's time.
+func (r *round) withinRound(ctx context.Context, f func(context.Context) error) error {
 	limited, cancel := context.WithTimeout(ctx, r.client.cfg.RoundTime-r.Elapsed())
 	defer cancel()
 	err := f(limited)
@@ -90,17 +90,17 @@ func (r *round) within(ctx context.Context, f func(context.Context) error) error
 	return err
 }
 
-// note takes an error into the round's result.
-func (r *round) note(err error) {
+// recordError takes an error into the round's result.
+func (r *round) recordError(err error) {
 	var safeMode *SafeModeError
 	result := pollResult(err)
 	switch {
 	case result == model.PollBudget:
 		r.stop = true
 	case result == model.PollUnreachable, result == model.PollStandby, errors.As(err, &safeMode):
-		r.stop, r.down = true, true
+		r.stop, r.serverDown = true, true
 	}
-	if r.result == model.PollOK || r.down {
+	if r.result == model.PollOK || r.serverDown {
 		r.result = result
 	}
 	switch {
@@ -118,60 +118,60 @@ func (r *round) readDataNodes(ctx context.Context) {
 		return
 	}
 	var fact model.DataNodesFact
-	err := r.within(ctx, func(ctx context.Context) (err error) {
+	err := r.withinRound(ctx, func(ctx context.Context) (err error) {
 		fact, err = r.client.DataNodes(ctx)
 		return err
 	})
 	if err != nil {
-		r.failed(&r.nodes, "data nodes", err)
+		r.recordFailure(&r.nodes, "data nodes", err)
 		return
 	}
-	r.read(&r.nodes, "data nodes", r.client.cfg.DataNodeInterval)
+	r.recordSuccess(&r.nodes, "data nodes", r.client.cfg.DataNodeInterval)
 	r.Send(ctx, fact)
 }
 
 // readPaths sends the blocks of the paths that are due, the longest overdue
 // first, as many as a round may.
 func (r *round) readPaths(ctx context.Context) {
-	for i, path := range r.track() {
+	for i, path := range r.duePaths() {
 		if i == r.client.cfg.PathsPerRound {
-			r.spent()
+			r.stopForBudget()
 		}
 		if r.stop {
 			return
 		}
 		at := r.paths[path]
 		var fact model.BlocksFact
-		err := r.within(ctx, func(ctx context.Context) (err error) {
+		err := r.withinRound(ctx, func(ctx context.Context) (err error) {
 			fact, err = r.client.Blocks(ctx, path)
 			return err
 		})
 		if err != nil {
-			r.failed(at, path, err)
+			r.recordFailure(at, path, err)
 			continue
 		}
-		r.read(at, path, r.client.cfg.CacheAge)
+		r.recordSuccess(at, path, r.client.cfg.CacheAge)
 		r.Send(ctx, fact)
 	}
 }
 
-// spent ends a round that has more to ask than it may.
-func (r *round) spent() {
+// stopForBudget ends a round that has more to ask than it may.
+func (r *round) stopForBudget() {
 	r.stop = true
 	if r.result == model.PollOK {
 		r.result = model.PollBudget
 	}
 }
 
-// track brings paths in line with what is wanted, and returns those due.
-func (r *round) track() []string {
+// duePaths brings paths in line with what is wanted, and returns those due.
+func (r *round) duePaths() []string {
 	now := r.client.now()
-	wanted := r.wanted()
+	wanted := r.inputPaths()
 	if len(wanted) > trackedPaths {
 		wanted = wanted[:trackedPaths]
 		r.log.Debug("more paths are wanted than are kept track of", "paths", trackedPaths)
 	}
-	still := make(map[string]*item, len(wanted))
+	still := make(map[string]*schedule, len(wanted))
 	var due []string
 	for _, path := range wanted {
 		if still[path] != nil {
@@ -179,7 +179,7 @@ func (r *round) track() []string {
 		}
 		at := r.paths[path]
 		if at == nil {
-			at = &item{}
+			at = &schedule{}
 		}
 		still[path] = at
 		if !now.Before(at.due) {
@@ -191,26 +191,26 @@ func (r *round) track() []string {
 	return due
 }
 
-// read notes that something was read, and says so if it could not be before.
-func (r *round) read(at *item, what string, again time.Duration) {
+// recordSuccess notes that something was read, and says so if it could not be before.
+func (r *round) recordSuccess(at *schedule, what string, again time.Duration) {
 	if at.backoff.Failing() {
 		r.log.Info("can be read again", "what", what)
 	}
-	*at = item{due: r.client.now().Add(again), last: model.PollOK}
+	*at = schedule{due: r.client.now().Add(again), lastResult: model.PollOK}
 }
 
-// failed notes that something could not be read, and says so once.
-func (r *round) failed(at *item, what string, err error) {
-	r.note(err)
+// recordFailure notes that something could not be read, and says so once.
+func (r *round) recordFailure(at *schedule, what string, err error) {
+	r.recordError(err)
 	if r.stop {
 		at.due = r.client.now() // behind what else is due; the round says what happened
 		return
 	}
-	result, about := pollResult(err), aboutPath(err)
-	if at.last != result || at.about != about {
+	result, about := pollResult(err), isPathError(err)
+	if at.lastResult != result || at.pathError != about {
 		r.log.Warn("cannot read", "what", what, "error", err, "do", advice(result, about))
 	}
-	at.last, at.about = result, about
+	at.lastResult, at.pathError = result, about
 	now := r.client.now()
 	at.due = now.Add(at.backoff.Fail(now, r.client.cfg.Interval, r.client.cfg.MaxBackoff))
 }

@@ -27,7 +27,7 @@ const rpcPage = 1000 // entries asked for at once; dfs.ls.limit's default
 type rpcNamespace struct {
 	options hdfs.ClientOptions
 	budget  *rest.Budget  // nil is unlimited
-	turn    chan struct{} // holds a token while no call runs: the client serialises them anyway
+	lock    chan struct{} // holds a token while no call runs: the client serialises them anyway
 	client  *hdfs.Client  // nil before the first call and after a failure
 
 	requests, bytes atomic.Int64
@@ -40,8 +40,8 @@ func newRPCNamespace(cfg Config, opts Options) (*rpcNamespace, error) {
 	if opts.Kerberos != nil && cfg.RPCPrincipal == "" {
 		return nil, errors.New("no RPCPrincipal given, but RPC with Kerberos needs the NameNodes', such as nn/_HOST")
 	}
-	r := &rpcNamespace{budget: opts.Budget, turn: make(chan struct{}, 1)}
-	r.turn <- struct{}{}
+	r := &rpcNamespace{budget: opts.Budget, lock: make(chan struct{}, 1)}
+	r.lock <- struct{}{}
 	dialer := net.Dialer{Timeout: cfg.Timeout}
 	r.options = hdfs.ClientOptions{
 		Addresses: append([]string(nil), cfg.RPCAddresses...), User: cfg.User,
@@ -58,8 +58,8 @@ func newRPCNamespace(cfg Config, opts Options) (*rpcNamespace, error) {
 }
 
 func (r *rpcNamespace) close() error {
-	<-r.turn
-	defer func() { r.turn <- struct{}{} }()
+	<-r.lock
+	defer func() { r.lock <- struct{}{} }()
 	return r.drop()
 }
 
@@ -77,8 +77,8 @@ func (r *rpcNamespace) drop() error {
 // connection has a deadline.
 func (r *rpcNamespace) call(ctx context.Context, path string, f func(*hdfs.Client) error) error {
 	select {
-	case <-r.turn:
-		defer func() { r.turn <- struct{}{} }()
+	case <-r.lock:
+		defer func() { r.lock <- struct{}{} }()
 	case <-ctx.Done():
 		return fmt.Errorf("%s: %w", path, ctx.Err())
 	}
@@ -101,7 +101,7 @@ func (r *rpcNamespace) call(ctx context.Context, path string, f func(*hdfs.Clien
 			return nil
 		}
 		answer, typed := rpcAnswer(path, err)
-		if answer && !startingUpRPC(err) {
+		if answer && !isStartingUpRPC(err) {
 			return typed
 		}
 		if dropped := r.drop(); dropped != nil {
@@ -141,7 +141,7 @@ func rpcAnswer(path string, err error) (bool, error) {
 	return false, nil
 }
 
-func startingUpRPC(err error) bool {
+func isStartingUpRPC(err error) bool {
 	var remote hdfs.Error
 	return errors.As(err, &remote) && isStartup(remote.Message())
 }

@@ -40,8 +40,8 @@ func (s *scanner) peek() byte {
 	return 0
 }
 
-// take consumes c, which must come next.
-func (s *scanner) take(c byte) {
+// expect consumes c, which must come next.
+func (s *scanner) expect(c byte) {
 	switch got := s.peek(); got {
 	case c:
 		s.pos++
@@ -66,10 +66,10 @@ func (s *scanner) object(member func(key []byte)) {
 	if s.null() {
 		return
 	}
-	s.take('{')
+	s.expect('{')
 	for first := true; s.next(first, '}'); first = false {
 		key := s.bytes()
-		s.take(':')
+		s.expect(':')
 		if s.err != nil {
 			return
 		}
@@ -87,7 +87,7 @@ func (s *scanner) list(element func()) {
 		element()
 		return
 	}
-	s.take('[')
+	s.expect('[')
 	for first := true; s.next(first, ']'); first = false {
 		element()
 	}
@@ -104,7 +104,7 @@ func (s *scanner) next(first bool, end byte) bool {
 		return false
 	}
 	if !first {
-		s.take(',')
+		s.expect(',')
 	} else if s.peek() == 0 {
 		s.fail(errShort)
 	}
@@ -116,7 +116,7 @@ func (s *scanner) bytes() []byte {
 	if s.null() {
 		return nil
 	}
-	s.take('"')
+	s.expect('"')
 	if s.err != nil {
 		return nil
 	}

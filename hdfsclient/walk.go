@@ -101,7 +101,7 @@ func (w *walk) match(ctx context.Context, base string, components []string, opti
 		switch {
 		case !matches(components[0], name):
 			return nil
-		case last && !hidden(name):
+		case last && !isHidden(name):
 			found = append(found, f)
 			return nil
 		case last || !f.directory:
@@ -144,7 +144,7 @@ func (w *walk) add(ctx context.Context, f fileStatus) error {
 	var below []fileStatus // visited after the files of their parent
 	err := w.list(ctx, f.path, func(child fileStatus) error {
 		switch {
-		case hidden(path.Base(child.path)):
+		case isHidden(path.Base(child.path)):
 			return nil
 		case child.directory:
 			below = append(below, child)

@@ -63,7 +63,7 @@ func (w *web) get(ctx context.Context, path string, use func(body []byte) error)
 		return nil
 	}
 	err := w.group.Get(ctx, path, jsonType, read)
-	if !startingUp(err) {
+	if !isStartingUp(err) {
 		return err
 	}
 	// A NameNode that starts is not called standby, so the group stays with it.
@@ -93,17 +93,17 @@ func resource(path, op, query string) string {
 	return b.String()
 }
 
-// ask sends one WebHDFS operation.
-func (w *web) ask(ctx context.Context, path, op, query string, use func(body []byte) error) error {
+// getPath sends one WebHDFS operation.
+func (w *web) getPath(ctx context.Context, path, op, query string, use func(body []byte) error) error {
 	return classify(path, w.get(ctx, resource(path, op, query), use))
 }
 
-// either sends the newer of two operations, and the older once the NameNode
+// preferNewer sends the newer of two operations, and the older once the NameNode
 // has said that it does not know the newer.
-func (w *web) either(old *atomic.Bool, newer, older func() error) error {
+func (w *web) preferNewer(old *atomic.Bool, newer, older func() error) error {
 	if !old.Load() {
 		err := newer()
-		if !unknownOperation(err) {
+		if !isUnknownOperation(err) {
 			return err
 		}
 		old.Store(true)
@@ -131,9 +131,9 @@ func (w *web) located(ctx context.Context, path string, offset, length int64) ([
 		blocks, err = d.decode(body)
 		return err
 	}
-	err := w.either(&w.noFileBlocks,
-		func() error { return w.ask(ctx, path, "GETFILEBLOCKLOCATIONS", query, read) },
-		func() error { return w.ask(ctx, path, "GET_BLOCK_LOCATIONS", query, read) })
+	err := w.preferNewer(&w.noFileBlocks,
+		func() error { return w.getPath(ctx, path, "GETFILEBLOCKLOCATIONS", query, read) },
+		func() error { return w.getPath(ctx, path, "GET_BLOCK_LOCATIONS", query, read) })
 	if err != nil {
 		return nil, fmt.Errorf("block locations of %w", err)
 	}
@@ -202,7 +202,7 @@ func decodeStatus(body []byte, path string) (fileStatus, error) {
 // stat implements namespace.
 func (w *web) stat(ctx context.Context, path string) (fileStatus, error) {
 	var f fileStatus
-	err := w.ask(ctx, path, "GETFILESTATUS", "", func(body []byte) (err error) {
+	err := w.getPath(ctx, path, "GETFILESTATUS", "", func(body []byte) (err error) {
 		f, err = decodeStatus(body, path)
 		return err
 	})
@@ -279,9 +279,9 @@ func (w *web) list(ctx context.Context, dir string, each func([]fileStatus) erro
 		if after != "" {
 			query = "&startAfter=" + url.QueryEscape(after)
 		}
-		err := w.either(&w.noBatch,
-			func() error { return w.ask(ctx, dir, "LISTSTATUS_BATCH", query, read) },
-			func() error { return w.ask(ctx, dir, "LISTSTATUS", "", read) })
+		err := w.preferNewer(&w.noBatch,
+			func() error { return w.getPath(ctx, dir, "LISTSTATUS_BATCH", query, read) },
+			func() error { return w.getPath(ctx, dir, "LISTSTATUS", "", read) })
 		if err != nil {
 			return err
 		}

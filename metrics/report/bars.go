@@ -49,7 +49,7 @@ func (m *measure) bars(all []series) drawing {
 	spreads := make([]spread, len(all))
 	most := m.bound
 	for i := range all {
-		spreads[i] = all[i].spread(m.of)
+		spreads[i] = all[i].medianAndRange(m.of)
 		most = max(most, spreads[i].most)
 	}
 	x := linear(0, most, 8, barsWidth-20)

@@ -137,10 +137,10 @@ func TestSeries(t *testing.T) {
 		t.Fatalf("got %+v, want nas and fair", all)
 	}
 	of := func(r *sim.Run) float64 { return r.JCT.Mean }
-	if got, want := all[0].spread(of), (spread{2, 1, 3}); got != want {
+	if got, want := all[0].medianAndRange(of), (spread{2, 1, 3}); got != want {
 		t.Errorf("nas: %v, want %v", got, want)
 	}
-	if got, want := all[1].spread(of), (spread{6.5, 4, 9}); got != want {
+	if got, want := all[1].medianAndRange(of), (spread{6.5, 4, 9}); got != want {
 		t.Errorf("fair: %v, want %v", got, want)
 	}
 	seen := map[string]int{}

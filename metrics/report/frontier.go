@@ -25,7 +25,7 @@ func frontier(all []series) drawing {
 	points := make([]point, len(all))
 	bx, by := spread{least: math.Inf(1)}, spread{least: math.Inf(1)}
 	for i := range all {
-		sx, sy := all[i].spread(crossed), all[i].spread(mean)
+		sx, sy := all[i].medianAndRange(crossed), all[i].medianAndRange(mean)
 		points[i] = point{&all[i], sx.mid, sy.mid}
 		bx.least, bx.most = min(bx.least, sx.least), max(bx.most, sx.most)
 		by.least, by.most = min(by.least, sy.least), max(by.most, sy.most)

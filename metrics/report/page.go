@@ -138,7 +138,7 @@ func medians(all []series) grid {
 	for _, f := range allFigures() {
 		spreads := make([]spread, len(all))
 		for i := range all {
-			spreads[i] = all[i].spread(f.of)
+			spreads[i] = all[i].medianAndRange(f.of)
 		}
 		g.add(&f, spreads)
 	}

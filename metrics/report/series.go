@@ -53,8 +53,8 @@ type spread struct {
 	mid, least, most float64
 }
 
-// spread returns it for a figure of a series, which has a run at least.
-func (s *series) spread(of func(*sim.Run) float64) spread {
+// medianAndRange returns it for a figure of a series, which has a run at least.
+func (s *series) medianAndRange(of func(*sim.Run) float64) spread {
 	values := make([]float64, len(s.runs))
 	for i, r := range s.runs {
 		values[i] = of(r)

@@ -53,12 +53,12 @@ func getApplications(q *query) (any, error) {
 		return nil, err
 	}
 	var found []*snapshot.App
-	for _, a := range q.pic.snap.Apps {
+	for _, a := range q.cache.snap.Apps {
 		if inState(a, want) && (user == "" || a.User == user) && (queue == "" || a.Queue == queue) && (kind == "" || strings.EqualFold(a.Type, kind)) {
 			found = append(found, a)
 		}
 	}
-	found, b := cut(q, p, found)
+	found, b := pageOf(q, p, found)
 	out := appsBody{pageBody: b, Applications: make([]appLine, 0, len(found))}
 	for _, a := range found {
 		out.Applications = append(out.Applications, appLine{
@@ -106,8 +106,8 @@ func getApplication(q *query) (any, error) {
 	if err := q.check(); err != nil {
 		return nil, err
 	}
-	d := appDetail{App: a, Input: inputBody{a.Input, full(a.Input.Paths)}, Plans: []*model.Plan{}}
-	for _, p := range q.pic.snap.Plans[a.ID] {
+	d := appDetail{App: a, Input: inputBody{a.Input, emptyNotNil(a.Input.Paths)}, Plans: []*model.Plan{}}
+	for _, p := range q.cache.snap.Plans[a.ID] {
 		d.Plans = append(d.Plans, wholePlan(p))
 	}
 	return appBody{d}, nil
@@ -119,7 +119,7 @@ func (q *query) application() (*snapshot.App, error) {
 	if err != nil {
 		return nil, err
 	}
-	if a := q.pic.snap.App(model.AppID(id)); a != nil {
+	if a := q.cache.snap.App(model.AppID(id)); a != nil {
 		return a, nil
 	}
 	hint := "GET /v1/applications lists those heddle knows: all that run, and the last ones that ended while it watched"
@@ -132,7 +132,7 @@ func (q *query) application() (*snapshot.App, error) {
 // planOf returns an application's newest plan for a stage, or says why there is
 // none.
 func (q *query) planOf(a *snapshot.App, stage model.Stage) (*model.Plan, error) {
-	plans := q.pic.snap.Plans[a.ID]
+	plans := q.cache.snap.Plans[a.ID]
 	i := slices.IndexFunc(plans, func(p *model.Plan) bool { return p.Stage == stage })
 	if i >= 0 {
 		return plans[i], nil

@@ -39,9 +39,9 @@ type blockBody struct {
 func getBlocks(q *query) (any, error) {
 	path := q.text("path")
 	if path == "" {
-		q.bad("path", "is missing, want the path of an HDFS file or directory such as /data/in")
+		q.addError("path", "is missing, want the path of an HDFS file or directory such as /data/in")
 	} else if path[0] != '/' {
-		q.bad("path", "is %q, want a path from the root such as /data/in", path)
+		q.addError("path", "is %q, want a path from the root such as /data/in", path)
 	}
 	p := q.page(100, 10_000)
 	if err := q.check(); err != nil {
@@ -59,10 +59,10 @@ func getBlocks(q *query) (any, error) {
 	for i := range fact.Blocks {
 		b.Bytes += fact.Blocks[i].Length
 	}
-	found, part := cut(q, p, fact.Blocks)
+	found, part := pageOf(q, p, fact.Blocks)
 	b.pageBody, b.Blocks = part, make([]blockBody, 0, len(found))
 	for i := range found {
-		b.Blocks = append(b.Blocks, blockBody{found[i], full(found[i].Hosts), full(found[i].Racks)})
+		b.Blocks = append(b.Blocks, blockBody{found[i], emptyNotNil(found[i].Hosts), emptyNotNil(found[i].Racks)})
 	}
 	return b, nil
 }

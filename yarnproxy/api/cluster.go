@@ -36,10 +36,10 @@ func getCluster(q *query) (any, error) {
 	if err := q.check(); err != nil {
 		return nil, err
 	}
-	s := q.pic.snap
+	s := q.cache.snap
 	b := &clusterBody{
-		Cluster: s.Cluster, Queues: full(s.Cluster.Queues), Racks: len(s.Racks), Nodes: len(s.Nodes),
-		Policy: q.server.policy(), Counts: s.Counts, Mismatches: full(s.Mismatch), Sources: []sourceDetail{},
+		Cluster: s.Cluster, Queues: emptyNotNil(s.Cluster.Queues), Racks: len(s.Racks), Nodes: len(s.Nodes),
+		Policy: q.server.policy(), Counts: s.Counts, Mismatches: emptyNotNil(s.Mismatch), Sources: []sourceDetail{},
 	}
 	for i := range s.Sources {
 		v := &s.Sources[i]
@@ -67,7 +67,7 @@ func getRacks(q *query) (any, error) {
 	if err := q.check(); err != nil {
 		return nil, err
 	}
-	return racksBody{full(q.pic.snap.Racks)}, nil
+	return racksBody{emptyNotNil(q.cache.snap.Racks)}, nil
 }
 
 // nodeBody is one node.
@@ -92,12 +92,12 @@ func getRack(q *query) (any, error) {
 	if err := q.check(); err != nil {
 		return nil, err
 	}
-	b := rackBody{Rack: q.pic.snap.Rack(id), Nodes: []nodeBody{}}
+	b := rackBody{Rack: q.cache.snap.Rack(id), Nodes: []nodeBody{}}
 	if b.Rack == nil {
 		return nil, notFound("rack "+string(id)+" is not known", "GET /v1/racks lists the racks; their slashes may be written as %2F or as they are")
 	}
-	for i := range q.pic.snap.Nodes {
-		if n := &q.pic.snap.Nodes[i]; n.Rack == id || (n.Rack == "" && id == model.DefaultRack) {
+	for i := range q.cache.snap.Nodes {
+		if n := &q.cache.snap.Nodes[i]; n.Rack == id || (n.Rack == "" && id == model.DefaultRack) {
 			b.Nodes = append(b.Nodes, wholeNode(n))
 		}
 	}
@@ -124,13 +124,13 @@ func getNodes(q *query) (any, error) {
 		return nil, err
 	}
 	var found []*model.Node
-	for i := range q.pic.snap.Nodes {
-		n := &q.pic.snap.Nodes[i]
+	for i := range q.cache.snap.Nodes {
+		n := &q.cache.snap.Nodes[i]
 		if (rack == "" || n.Rack == rack) && (nodeState == "" || n.State == nodeState) {
 			found = append(found, n)
 		}
 	}
-	found, b := cut(q, p, found)
+	found, b := pageOf(q, p, found)
 	out := nodesBody{pageBody: b, Nodes: make([]nodeBody, 0, len(found))}
 	for _, n := range found {
 		out.Nodes = append(out.Nodes, wholeNode(n))
@@ -148,7 +148,7 @@ func getPolicies(q *query) (any, error) {
 		return nil, err
 	}
 	q.uncacheable = true // a reload changes it, a snapshot does not
-	return policiesBody{full(q.server.opts.Policies())}, nil
+	return policiesBody{emptyNotNil(q.server.opts.Policies())}, nil
 }
 
 // trafficBody is GET /v1/traffic: square matrices in the order of Racks, from
@@ -165,8 +165,8 @@ func getTraffic(q *query) (any, error) {
 	if err := q.check(); err != nil {
 		return nil, err
 	}
-	t := &q.pic.snap.Traffic
-	b := trafficBody{Racks: full(t.Racks), Bytes: map[snapshot.TrafficKind][][]int64{}, Total: map[snapshot.TrafficKind]int64{}, Regret: map[string]int64{}}
+	t := &q.cache.snap.Traffic
+	b := trafficBody{Racks: emptyNotNil(t.Racks), Bytes: map[snapshot.TrafficKind][][]int64{}, Total: map[snapshot.TrafficKind]int64{}, Regret: map[string]int64{}}
 	for _, kind := range snapshot.TrafficKinds() {
 		if only == "" || string(kind) == only {
 			b.Bytes[kind], b.Total[kind] = square(t.Bytes[kind], len(t.Racks))

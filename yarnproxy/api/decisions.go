@@ -14,12 +14,12 @@ type decisionsBody struct {
 }
 
 func getDecisions(q *query) (any, error) {
-	since, limit := q.whole("since", 0, 0, 1<<63-1), int(q.whole("limit", 100, 1, 1000)) //nolint:gosec // bounded
+	since, limit := q.number("since", 0, 0, 1<<63-1), int(q.number("limit", 100, 1, 1000)) //nolint:gosec // bounded
 	app := model.AppID(q.text("application"))
 	if err := q.check(); err != nil {
 		return nil, err
 	}
-	all := q.pic.snap.Decisions
+	all := q.cache.snap.Decisions
 	b := decisionsBody{Next: since, Decisions: []model.Decision{}}
 	if len(all) > 0 {
 		b.Oldest = all[0].Seq

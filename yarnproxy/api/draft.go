@@ -8,8 +8,8 @@ import (
 	"heddle/core/model"
 )
 
-// whatIf is the id of the application a request supposes.
-const whatIf model.AppID = "what-if"
+// hypotheticalID is the id of the application a request supposes.
+const hypotheticalID model.AppID = "what-if"
 
 // draft turns a decoded body into an application and the facts that would be
 // observed of it.
@@ -22,7 +22,7 @@ type draft struct {
 
 // request checks the body against the snapshot.
 func (d *draft) request() (Request, error) {
-	d.check()
+	d.checkBody()
 	if len(d.q.errors) > 0 {
 		return Request{}, badRequest(d.q.errors[0].Field+" "+d.q.errors[0].Detail, d.q.errors...)
 	}
@@ -30,15 +30,15 @@ func (d *draft) request() (Request, error) {
 		return Request{}, err
 	}
 	r := Request{App: model.App{
-		ID: whatIf, Name: "what-if", User: cmp.Or(d.in.User, "what-if"), Queue: cmp.Or(d.in.Queue, "root.default"),
-		Type: "MAPREDUCE", State: model.AppAccepted, Submitted: d.q.pic.snap.At,
+		ID: hypotheticalID, Name: "what-if", User: cmp.Or(d.in.User, "what-if"), Queue: cmp.Or(d.in.Queue, "root.default"),
+		Type: "MAPREDUCE", State: model.AppAccepted, Submitted: d.q.cache.snap.At,
 	}}
 	for _, stage := range []model.Stage{model.StageMap, model.StageReduce} {
 		if d.count(stage) > 0 {
 			r.Stages = append(r.Stages, stage)
 		}
 	}
-	conf := model.JobConfFact{App: whatIf, Slowstart: -1}
+	conf := model.JobConfFact{App: hypotheticalID, Slowstart: -1}
 	for _, b := range d.blocks {
 		conf.Inputs = append(conf.Inputs, b.Path)
 	}
@@ -54,46 +54,46 @@ func (d *draft) request() (Request, error) {
 	maps, reduces := d.count(model.StageMap), d.count(model.StageReduce)
 	r.Facts = append(r.Facts,
 		model.JobFact{
-			App: whatIf, MapsTotal: maps + completed, MapsPending: maps, MapsCompleted: completed,
+			App: hypotheticalID, MapsTotal: maps + completed, MapsPending: maps, MapsCompleted: completed,
 			ReducesTotal: reduces, ReducesPending: reduces,
 		},
-		model.AsksFact{App: whatIf, Rows: d.rows()},
+		model.AsksFact{App: hypotheticalID, Rows: d.rows()},
 	)
 	if len(done) > 0 {
-		r.Facts = append(r.Facts, model.TasksFact{App: whatIf, Tasks: done}, d.counters())
+		r.Facts = append(r.Facts, model.TasksFact{App: hypotheticalID, Tasks: done}, d.counters())
 	}
 	return r, nil
 }
 
-// check finds everything that is wrong with the body.
-func (d *draft) check() {
+// checkBody finds everything that is wrong with the body.
+func (d *draft) checkBody() {
 	in, q := d.in, d.q
 	if in.Limit < 0 || in.Limit > 1000 {
-		q.bad("limit", "is %d, want 1 to 1000, or nothing for 20", in.Limit)
+		q.addError("limit", "is %d, want 1 to 1000, or nothing for 20", in.Limit)
 	}
 	d.checkAsks()
 	d.checkInput()
 	for rack, b := range in.MapOutput { // order-free: errors are sorted below
 		field := "map_output_bytes." + string(rack)
 		d.checkRack(field, rack)
-		q.within(field, int64(b), maxBytes)
+		q.checkMost(field, int64(b), maxBytes)
 	}
-	q.within("map_input_bytes", int64(in.MapInput), maxBytes)
-	q.within("maps_completed", int64(in.MapsDone), maxTasks)
+	q.checkMost("map_input_bytes", int64(in.MapInput), maxBytes)
+	q.checkMost("maps_completed", int64(in.MapsDone), maxTasks)
 	slices.SortStableFunc(q.errors, func(a, b fieldError) int { return cmp.Compare(a.Field, b.Field) })
 }
 
-// within refuses a number below 0 or above most.
-func (q *query) within(field string, n, most int64) {
+// checkMost refuses a number below 0 or above most.
+func (q *query) checkMost(field string, n, most int64) {
 	if n < 0 || n > most {
-		q.bad(field, "is %d, want 0 to %d", n, most)
+		q.addError(field, "is %d, want 0 to %d", n, most)
 	}
 }
 
 func (d *draft) checkAsks() {
 	asks := d.in.Asks
 	if len(asks) == 0 || len(asks) > maxAsks {
-		d.q.bad("asks", "has %d asks, want at least one and at most %d", len(asks), maxAsks)
+		d.q.addError("asks", "has %d asks, want at least one and at most %d", len(asks), maxAsks)
 		return
 	}
 	total := 0
@@ -102,28 +102,28 @@ func (d *draft) checkAsks() {
 		total += min(max(asks[i].Count, 0), maxTasks)
 	}
 	if total > maxTasks {
-		d.q.bad("asks", "ask for %d tasks, want at most %d", total, maxTasks)
+		d.q.addError("asks", "ask for %d tasks, want at most %d", total, maxTasks)
 	}
 }
 
 func (d *draft) checkInput() {
 	in, q := d.in, d.q
 	if len(in.Paths) > maxPaths {
-		q.bad("input_paths", "has %d paths, want at most %d", len(in.Paths), maxPaths)
+		q.addError("input_paths", "has %d paths, want at most %d", len(in.Paths), maxPaths)
 	}
 	if len(in.Paths) > 0 && len(in.Blocks) > 0 {
-		q.bad("input_blocks", "is given together with input_paths, want one of them")
+		q.addError("input_blocks", "is given together with input_paths, want one of them")
 	}
 	for i, p := range in.Paths {
 		if p == "" || p[0] != '/' {
-			q.bad(fmt.Sprintf("input_paths[%d]", i), "is %q, want a path from the root such as /data/in", p)
+			q.addError(fmt.Sprintf("input_paths[%d]", i), "is %q, want a path from the root such as /data/in", p)
 		}
 	}
 	for i := range in.Blocks {
 		field := fmt.Sprintf("input_blocks[%d]", i)
-		q.within(field+".length", int64(in.Blocks[i].Length), maxBlock)
+		q.checkMost(field+".length", int64(in.Blocks[i].Length), maxBlock)
 		if n := len(in.Blocks[i].Hosts); n > maxHosts {
-			q.bad(field+".hosts", "has %d hosts, want at most %d", n, maxHosts)
+			q.addError(field+".hosts", "has %d hosts, want at most %d", n, maxHosts)
 		}
 	}
 }
@@ -131,16 +131,16 @@ func (d *draft) checkInput() {
 func (d *draft) checkAsk(field string, a *askBody) {
 	q := d.q
 	if a.Stage != model.StageMap && a.Stage != model.StageReduce {
-		q.bad(field+".stage", "is %q, want map or reduce", a.Stage)
+		q.addError(field+".stage", "is %q, want map or reduce", a.Stage)
 	}
 	if a.Count < 1 || a.Count > maxTasks {
-		q.bad(field+".count", "is %d, want 1 to %d", a.Count, maxTasks)
+		q.addError(field+".count", "is %d, want 1 to %d", a.Count, maxTasks)
 	}
 	if c := a.Capability; c.MemoryMiB < 1 || c.MemoryMiB > maxTask || c.VCores < 0 || c.VCores > maxTask {
-		q.bad(field+".capability", "is %d MiB and %d vcores, want at least 1 MiB, and at most 2^31 of either", c.MemoryMiB, c.VCores)
+		q.addError(field+".capability", "is %d MiB and %d vcores, want at least 1 MiB, and at most 2^31 of either", c.MemoryMiB, c.VCores)
 	}
 	if len(a.Hosts) > maxHosts || len(a.Racks) > maxHosts {
-		q.bad(field, "has %d hosts and %d racks, want at most %d of each", len(a.Hosts), len(a.Racks), maxHosts)
+		q.addError(field, "has %d hosts and %d racks, want at most %d of each", len(a.Hosts), len(a.Racks), maxHosts)
 		return
 	}
 	for i, r := range a.Racks {
@@ -149,8 +149,8 @@ func (d *draft) checkAsk(field string, a *askBody) {
 }
 
 func (d *draft) checkRack(field string, r model.RackID) {
-	if d.q.pic.snap.Rack(r) == nil {
-		d.q.bad(field, "is %q, which is no rack of the cluster: GET /v1/racks lists them", r)
+	if d.q.cache.snap.Rack(r) == nil {
+		d.q.addError(field, "is %q, which is no rack of the cluster: GET /v1/racks lists them", r)
 	}
 }
 
@@ -170,7 +170,7 @@ func (d *draft) findBlocks() error {
 	if len(d.in.Blocks) > 0 {
 		f := model.BlocksFact{Path: "what-if", Files: 1}
 		for _, b := range d.in.Blocks {
-			f.Blocks = append(f.Blocks, d.known(model.Block{Length: b.Length, Hosts: b.Hosts}))
+			f.Blocks = append(f.Blocks, d.knownReplicas(model.Block{Length: b.Length, Hosts: b.Hosts}))
 		}
 		d.blocks = append(d.blocks, f)
 	}
@@ -188,19 +188,19 @@ func (d *draft) findBlocks() error {
 		found := f
 		found.Path, found.Blocks = path, make([]model.Block, 0, len(f.Blocks))
 		for _, b := range f.Blocks {
-			found.Blocks = append(found.Blocks, d.known(b))
+			found.Blocks = append(found.Blocks, d.knownReplicas(b))
 		}
 		d.blocks = append(d.blocks, found)
 	}
 	return nil
 }
 
-// known returns a block with those replicas whose rack the snapshot knows.
-func (d *draft) known(b model.Block) model.Block {
+// knownReplicas returns a block with those replicas whose rack the snapshot knows.
+func (d *draft) knownReplicas(b model.Block) model.Block {
 	out := model.Block{Offset: b.Offset, Length: b.Length, Corrupt: b.Corrupt}
 	for i, host := range b.Hosts {
-		rack, ok := d.q.pic.rack(host)
-		if !ok && i < len(b.Racks) && d.q.pic.snap.Rack(b.Racks[i]) != nil {
+		rack, ok := d.q.cache.rack(host)
+		if !ok && i < len(b.Racks) && d.q.cache.snap.Rack(b.Racks[i]) != nil {
 			rack, ok = b.Racks[i], true // a DataNode without a NodeManager
 		}
 		if !ok {
@@ -261,7 +261,7 @@ func (d *draft) addAsk(t *askTable, a *askBody) {
 	}
 	hosts, racks := map[string]bool{}, map[model.RackID]bool{}
 	for _, host := range a.Hosts {
-		rack, ok := d.q.pic.rack(host)
+		rack, ok := d.q.cache.rack(host)
 		switch {
 		case !ok:
 			d.ignored[host] = true
@@ -296,16 +296,16 @@ func (d *draft) addBlocks(t *askTable, count int) {
 			}
 		}
 	}
-	for _, host := range sorted(hosts) {
+	for _, host := range sortedKeys(hosts) {
 		t.add(host, (count*hosts[host]+total-1)/total)
 	}
-	for _, rack := range sorted(racks) {
+	for _, rack := range sortedKeys(racks) {
 		t.add(string(rack), (count*racks[rack]+total-1)/total)
 	}
 }
 
-// sorted returns the keys of a map in order.
-func sorted[K ~string, V any](m map[K]V) []K {
+// sortedKeys returns the keys of a map in order.
+func sortedKeys[K ~string, V any](m map[K]V) []K {
 	keys := make([]K, 0, len(m))
 	for k := range m { // order-free: sorted below
 		keys = append(keys, k)
@@ -318,7 +318,7 @@ func sorted[K ~string, V any](m map[K]V) []K {
 // map on each rack that wrote all of it.
 func (d *draft) doneMaps() []model.Task {
 	var out []model.Task
-	for _, rack := range sorted(d.in.MapOutput) {
+	for _, rack := range sortedKeys(d.in.MapOutput) {
 		if b := d.in.MapOutput[rack]; b > 0 {
 			out = append(out, model.Task{
 				Stage: model.StageMap, Index: d.count(model.StageMap) + len(out), State: model.TaskSucceeded, Rack: rack, Progress: 1,
@@ -330,21 +330,21 @@ func (d *draft) doneMaps() []model.Task {
 }
 
 func (d *draft) counters() model.CountersFact {
-	f := model.CountersFact{App: whatIf, MapInput: cmp.Or(d.in.MapInput, model.Unknown), ReduceShuffle: model.Unknown, HDFSWritten: model.Unknown}
+	f := model.CountersFact{App: hypotheticalID, MapInput: cmp.Or(d.in.MapInput, model.Unknown), ReduceShuffle: model.Unknown, HDFSWritten: model.Unknown}
 	for _, b := range d.in.MapOutput { // order-free: a sum
 		f.MapOutput += b
 	}
 	return f
 }
 
-// answer turns the advice into nodes and racks.
-func (d *draft) answer(r Request, advice Advice) placementsBody {
-	out := placementsBody{Policy: advice.Policy, Placements: []placementWish{}, Unanswered: []stageLeft{}}
-	out.IgnoredHosts = sorted(d.ignored)
+// placements turns the advice into nodes and racks.
+func (d *draft) placements(r Request, advice Advice) placementsBody {
+	out := placementsBody{Policy: advice.Policy, Placements: []placementWish{}, Unanswered: []stageUnanswered{}}
+	out.IgnoredHosts = sortedKeys(d.ignored)
 	for _, stage := range r.Stages {
 		i := slices.IndexFunc(advice.Plans, func(p model.Plan) bool { return p.Stage == stage })
 		if i < 0 {
-			out.Unanswered = append(out.Unanswered, stageLeft{stage})
+			out.Unanswered = append(out.Unanswered, stageUnanswered{stage})
 			continue
 		}
 		p := &advice.Plans[i]
@@ -356,7 +356,7 @@ func (d *draft) answer(r Request, advice Advice) placementsBody {
 		}
 		out.Placements = append(out.Placements, placementWish{preference: d.q.prefer(w), Alternatives: alternatives(p)})
 	}
-	out.Sources, _ = d.q.server.sources(d.q.pic.snap, d.q.now)
+	out.Sources, _ = d.q.server.sources(d.q.cache.snap, d.q.now)
 	return out
 }
 
@@ -389,7 +389,7 @@ func (d *draft) near(stage model.Stage) *near {
 
 func (d *draft) addHosts(n *near, hosts []string) {
 	for _, host := range hosts {
-		if rack, ok := d.q.pic.rack(host); ok {
+		if rack, ok := d.q.cache.rack(host); ok {
 			n.hosts[host], n.racks[rack] = true, true
 		}
 	}

@@ -72,27 +72,27 @@ func getExplain(q *query) (any, error) {
 		return nil, err
 	}
 	b := explainBody{Application: a.ID, Policy: q.server.policy(), Stages: []stageExplained{}, Uplinks: []uplinkBody{}, Decisions: []model.Decision{}}
-	for _, p := range q.pic.snap.Plans[a.ID] {
+	for _, p := range q.cache.snap.Plans[a.ID] {
 		if only == "" || p.Stage == only {
 			b.Stages = append(b.Stages, explainStage(a, p))
 		}
 	}
 	b.Relay = explainRelay(q, a.ID, only)
-	if len(b.Stages) == 0 && !b.Relay.knows() {
+	if len(b.Stages) == 0 && !b.Relay.hasAttempts() {
 		_, err := q.planOf(a, cmp.Or(only, model.StageReduce))
 		return nil, err
 	}
-	for i := range q.pic.snap.Racks {
-		r := &q.pic.snap.Racks[i]
+	for i := range q.cache.snap.Racks {
+		r := &q.cache.snap.Racks[i]
 		b.Uplinks = append(b.Uplinks, uplinkBody{r.ID, r.Uplink})
 	}
-	for i := len(q.pic.snap.Decisions) - 1; i >= 0 && len(b.Decisions) < maxExplained; i-- {
-		if d := q.pic.snap.Decisions[i]; appOf(&d) == a.ID {
+	for i := len(q.cache.snap.Decisions) - 1; i >= 0 && len(b.Decisions) < maxExplained; i-- {
+		if d := q.cache.snap.Decisions[i]; appOf(&d) == a.ID {
 			d.Plan = wholePlan(d.Plan)
 			b.Decisions = append(b.Decisions, d)
 		}
 	}
-	b.Sources, _ = q.server.sources(q.pic.snap, q.now)
+	b.Sources, _ = q.server.sources(q.cache.snap, q.now)
 	return b, nil
 }
 
@@ -101,7 +101,7 @@ func explainStage(a *snapshot.App, p *model.Plan) stageExplained {
 		Stage: p.Stage, Reason: p.Reason, Text: reasonTexts()[p.Reason], Plan: wholePlan(p),
 		Inputs: stageInputs{
 			Ratio: a.Ratio, Measured: a.Predicted, Heavy: a.Heavy, Slowstart: a.Slowstart,
-			Input: inputBody{a.Input, full(a.Input.Paths)}, MapOutput: a.MapOutput, Launched: map[model.RackID]int{},
+			Input: inputBody{a.Input, emptyNotNil(a.Input.Paths)}, MapOutput: a.MapOutput, Launched: map[model.RackID]int{},
 		},
 	}
 	if s := stageOf(a, p.Stage); s != nil {

@@ -20,9 +20,9 @@ type sourceBody struct {
 	Hint     string           `json:"hint,omitempty"` // what to do
 }
 
-// required reports whether heddle can decide nothing without a source: only
+// isRequired reports whether heddle can decide nothing without a source: only
 // the ResourceManager knows what there is to place and where.
-func required(source model.Source) bool { return source == model.SourceRM }
+func isRequired(source model.Source) bool { return source == model.SourceRM }
 
 // sources returns the health of every source the snapshot knows, and of the
 // required ones it does not.
@@ -45,7 +45,7 @@ func (s *server) sources(snap *snapshot.Snapshot, now model.Time) (all []sourceB
 }
 
 func health(v *snapshot.Source, now model.Time, limit model.Duration) sourceBody {
-	b := sourceBody{Source: v.Source, Required: required(v.Source), Result: v.Result, Error: v.Error}
+	b := sourceBody{Source: v.Source, Required: isRequired(v.Source), Result: v.Result, Error: v.Error}
 	if v.LastOK != 0 {
 		age := max(now.Sub(v.LastOK), 0)
 		b.Age, b.Fresh = &age, age <= limit
@@ -76,7 +76,7 @@ func hints() map[model.PollResult]string {
 
 // mustBeFresh refuses what rests on decisions while they are not made.
 func (q *query) mustBeFresh() error {
-	all, ready := q.server.sources(q.pic.snap, q.now)
+	all, ready := q.server.sources(q.cache.snap, q.now)
 	if ready {
 		return nil
 	}

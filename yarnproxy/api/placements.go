@@ -55,11 +55,11 @@ type blockOf struct {
 
 // placementsBody answers POST /v1/placements.
 type placementsBody struct {
-	Policy       string          `json:"policy"`
-	Placements   []placementWish `json:"placements"`
-	IgnoredHosts []string        `json:"ignored_hosts"` // no NodeManager runs there, nor does the topology know them
-	Unanswered   []stageLeft     `json:"unanswered"`    // stages the policy has nothing to say about
-	Sources      []sourceBody    `json:"sources"`
+	Policy       string            `json:"policy"`
+	Placements   []placementWish   `json:"placements"`
+	IgnoredHosts []string          `json:"ignored_hosts"` // no NodeManager runs there, nor does the topology know them
+	Unanswered   []stageUnanswered `json:"unanswered"`    // stages the policy has nothing to say about
+	Sources      []sourceBody      `json:"sources"`
 }
 
 // placementWish is the answer for one stage.
@@ -68,8 +68,8 @@ type placementWish struct {
 	Alternatives []alternativeOf `json:"alternatives"`
 }
 
-// stageLeft is a stage without an answer.
-type stageLeft struct {
+// stageUnanswered is a stage without an answer.
+type stageUnanswered struct {
 	Stage model.Stage `json:"stage"`
 }
 
@@ -93,7 +93,7 @@ func postPlacements(q *query) (any, error) {
 	if err != nil {
 		return nil, asProblem(err)
 	}
-	return d.answer(request, advice), nil
+	return d.placements(request, advice), nil
 }
 
 // decode reads the body, strictly and within its limits.

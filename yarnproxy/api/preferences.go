@@ -55,7 +55,7 @@ func getPreferences(q *query) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	stage, limit := q.stage(), int(q.whole("limit", 20, 1, 1000)) //nolint:gosec // bounded
+	stage, limit := q.stage(), int(q.number("limit", 20, 1, 1000)) //nolint:gosec // bounded
 	if err := q.check(); err != nil {
 		return nil, err
 	}
@@ -65,7 +65,7 @@ func getPreferences(q *query) (any, error) {
 	}
 	w := wish{plan: plan, stage: stageOf(a, stage), limit: limit}
 	b := preferencesBody{Application: a.ID, Policy: q.server.policy(), preference: q.prefer(w)}
-	b.Sources, _ = q.server.sources(q.pic.snap, q.now)
+	b.Sources, _ = q.server.sources(q.cache.snap, q.now)
 	q.uncacheable = b.Until > 0 // it ends while the snapshot stays
 	return b, nil
 }
@@ -107,8 +107,8 @@ func (q *query) prefer(w wish) preference {
 		}
 	}
 	if len(pref.Racks) == 0 {
-		for i := range q.pic.snap.Racks {
-			wanted = append(wanted, q.pic.snap.Racks[i].ID)
+		for i := range q.cache.snap.Racks {
+			wanted = append(wanted, q.cache.snap.Racks[i].ID)
 		}
 	}
 	pref.Nodes = q.nodeWishes(w, wanted)
@@ -123,7 +123,7 @@ func (q *query) rackWishes(w wish) []rackWish {
 			r.Launched = w.stage.Launched[t.Rack]
 		}
 		r.Remaining = max(t.Count-r.Launched, 0)
-		if v := q.pic.snap.Rack(t.Rack); v != nil {
+		if v := q.cache.snap.Rack(t.Rack); v != nil {
 			free := v.Total.Sub(v.Used)
 			r.Free = model.Resource{MemoryMiB: max(free.MemoryMiB, 0), VCores: max(free.VCores, 0)}
 			r.Saturated = v.Uplink.Saturated
@@ -146,7 +146,7 @@ type candidate struct {
 func (q *query) nodeWishes(w wish, racks []model.RackID) []nodeWish {
 	var found []candidate
 	for _, rack := range racks {
-		nodes := q.pic.usable(rack)
+		nodes := q.cache.usable(rack)
 		if w.near == nil && len(nodes) > w.limit {
 			nodes = nodes[:w.limit] // they are in order: none beyond can be among the first of all
 		}

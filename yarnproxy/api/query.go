@@ -20,7 +20,7 @@ type query struct {
 	server      *server
 	r           *http.Request
 	w           http.ResponseWriter
-	pic         *picture
+	cache       *snapshotCache
 	now         model.Time // by the clock of the observations
 	values      url.Values
 	known       []string // parameters the route has asked for
@@ -36,7 +36,7 @@ type snapshotBody struct {
 }
 
 func (q *query) snapshot() snapshotBody {
-	return snapshotBody{Seq: q.pic.snap.Seq, At: q.pic.snap.At, Age: max(q.now.Sub(q.pic.snap.At), 0)}
+	return snapshotBody{Seq: q.cache.snap.Seq, At: q.cache.snap.At, Age: max(q.now.Sub(q.cache.snap.At), 0)}
 }
 
 // head sets the headers that say which snapshot the answer is made of.
@@ -73,7 +73,7 @@ func (q *query) path(name string) (string, error) {
 	return v, nil
 }
 
-func (q *query) bad(field, format string, args ...any) {
+func (q *query) addError(field, format string, args ...any) {
 	q.errors = append(q.errors, fieldError{field, fmt.Sprintf(format, args...)})
 }
 
@@ -82,13 +82,13 @@ func (q *query) text(name string) string {
 	q.known = append(q.known, name)
 	v := q.values[name]
 	if len(v) > 1 {
-		q.bad(name, "is given %d times", len(v))
+		q.addError(name, "is given %d times", len(v))
 	}
 	if len(v) == 0 {
 		return ""
 	}
 	if len(v[0]) > 4096 {
-		q.bad(name, "is longer than 4096 bytes")
+		q.addError(name, "is longer than 4096 bytes")
 		return ""
 	}
 	return v[0]
@@ -101,21 +101,21 @@ func (q *query) oneOf(name, def string, values ...string) string {
 	case v == "":
 		return def
 	case !slices.Contains(values, v):
-		q.bad(name, "is %q, want one of %s", v, strings.Join(values, ", "))
+		q.addError(name, "is %q, want one of %s", v, strings.Join(values, ", "))
 		return def
 	}
 	return v
 }
 
-// whole returns a whole number from a query parameter.
-func (q *query) whole(name string, def, least, most uint64) uint64 {
+// number returns a whole number from a query parameter.
+func (q *query) number(name string, def, least, most uint64) uint64 {
 	v := q.text(name)
 	if v == "" {
 		return def
 	}
 	n, err := strconv.ParseUint(v, 10, 64)
 	if err != nil || n < least || n > most {
-		q.bad(name, "is %q, want a whole number from %d to %d", v, least, most)
+		q.addError(name, "is %q, want a whole number from %d to %d", v, least, most)
 		return def
 	}
 	return n
@@ -126,8 +126,8 @@ type page struct{ limit, offset int }
 
 func (q *query) page(def, most int) page {
 	return page{
-		limit:  int(q.whole("limit", uint64(def), 1, uint64(most))), //nolint:gosec // bounded above
-		offset: int(q.whole("offset", 0, 0, 1<<31-1)),               //nolint:gosec // bounded above
+		limit:  int(q.number("limit", uint64(def), 1, uint64(most))), //nolint:gosec // bounded above
+		offset: int(q.number("offset", 0, 0, 1<<31-1)),               //nolint:gosec // bounded above
 	}
 }
 
@@ -138,8 +138,8 @@ type pageBody struct {
 	Next   string `json:"next,omitempty"` // path and query of the next page, absent on the last
 }
 
-// cut returns the part of a list a page names.
-func cut[T any](q *query, p page, list []T) ([]T, pageBody) {
+// pageOf returns the part of a list a page names.
+func pageOf[T any](q *query, p page, list []T) ([]T, pageBody) {
 	from := min(p.offset, len(list))
 	to := min(from+p.limit, len(list))
 	b := pageBody{Total: len(list), Offset: p.offset}
@@ -164,9 +164,9 @@ func (q *query) check() error {
 		switch {
 		case slices.Contains(q.known, name):
 		case len(q.known) == 0:
-			q.bad(name, "is not known: this path takes no parameters")
+			q.addError(name, "is not known: this path takes no parameters")
 		default:
-			q.bad(name, "is not known, want one of %s", strings.Join(q.known, ", "))
+			q.addError(name, "is not known, want one of %s", strings.Join(q.known, ", "))
 		}
 	}
 	if len(q.errors) > 0 {
@@ -180,9 +180,9 @@ func (q *query) stage() model.Stage {
 	v := q.text("stage")
 	switch {
 	case v == "":
-		q.bad("stage", "is missing, want map, reduce or the name of a stage")
+		q.addError("stage", "is missing, want map, reduce or the name of a stage")
 	case len(v) > 64 || strings.ContainsRune(" ._-", rune(v[0])) || strings.IndexFunc(v, func(c rune) bool { return !alphanumeric(c) && !strings.ContainsRune(" ._-", c) }) >= 0:
-		q.bad("stage", "is %q, want map, reduce or the name of a stage", v)
+		q.addError("stage", "is %q, want map, reduce or the name of a stage", v)
 	}
 	return model.Stage(v)
 }
@@ -192,8 +192,8 @@ func alphanumeric(c rune) bool {
 	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')
 }
 
-// full returns a slice that is an empty list, not null, in JSON.
-func full[T any](s []T) []T {
+// emptyNotNil returns a slice that is an empty list, not null, in JSON.
+func emptyNotNil[T any](s []T) []T {
 	if s == nil {
 		return []T{}
 	}

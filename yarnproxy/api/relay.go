@@ -82,13 +82,13 @@ func getRelay(q *query) (any, error) {
 	if app != "" {
 		found = attemptsOf(r, app)
 	}
-	found, page := cut(q, p, found)
+	found, page := pageOf(q, p, found)
 	b := relayBody{
-		pageBody: page, At: r.At, Age: max(q.now.Sub(r.At), 0), Enforcing: r.Enforcing, Listeners: full(r.Listeners),
+		pageBody: page, At: r.At, Age: max(q.now.Sub(r.At), 0), Enforcing: r.Enforcing, Listeners: emptyNotNil(r.Listeners),
 		Connections: r.Connections, Blind: r.Blind, Counts: r.Counts, Attempts: make([]relayAttempt, 0, len(found)),
 	}
-	b.Counts.Rewritten = complete(model.Actions(), r.Counts.Rewritten)
-	b.Counts.Passed = complete(model.PassCauses(), r.Counts.Passed)
+	b.Counts.Rewritten = withAllKeys(model.Actions(), r.Counts.Rewritten)
+	b.Counts.Passed = withAllKeys(model.PassCauses(), r.Counts.Passed)
 	for i := range found {
 		b.Attempts = append(b.Attempts, attemptInWords(&found[i], ""))
 	}
@@ -105,8 +105,8 @@ func attemptsOf(r *model.Relay, app model.AppID) []model.RelayAttempt {
 	return out
 }
 
-// complete returns counts with every value of a closed set in them.
-func complete[K comparable](set []K, counts map[K]int64) map[K]int64 {
+// withAllKeys returns counts with every value of a closed set in them.
+func withAllKeys[K comparable](set []K, counts map[K]int64) map[K]int64 {
 	out := make(map[K]int64, len(set))
 	for _, k := range set {
 		out[k] = counts[k]
@@ -131,8 +131,8 @@ func explainRelay(q *query, app model.AppID, only model.Stage) *relayExplained {
 	return e
 }
 
-// knows reports whether there is something to explain without a plan.
-func (e *relayExplained) knows() bool { return e != nil && len(e.Attempts) > 0 }
+// hasAttempts reports whether there is something to explain without a plan.
+func (e *relayExplained) hasAttempts() bool { return e != nil && len(e.Attempts) > 0 }
 
 func attemptInWords(a *model.RelayAttempt, only model.Stage) relayAttempt {
 	out := relayAttempt{RelayAttempt: *a, Keys: []relayKey{}}

@@ -55,7 +55,7 @@ type server struct {
 	slots   chan struct{} // one taken per request under /v1
 	boot    string        // tells this process's snapshots and requests from those of another
 	ids     atomic.Uint64
-	current atomic.Pointer[picture]
+	current atomic.Pointer[snapshotCache]
 }
 
 func newServer(opts Options) *server {
@@ -88,7 +88,7 @@ func newServer(opts Options) *server {
 // happens: a panic is a 500, not a closed connection.
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	id := r.Header.Get("X-Request-Id")
-	if !goodID(id) {
+	if !isValidID(id) {
 		id = s.boot + "-" + strconv.FormatUint(s.ids.Add(1), 36)
 	}
 	w.Header().Set("X-Request-Id", id)
@@ -115,8 +115,8 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.router.ServeHTTP(w, r)
 }
 
-// goodID reports whether a caller's request id may be taken over.
-func goodID(id string) bool {
+// isValidID reports whether a caller's request id may be taken over.
+func isValidID(id string) bool {
 	if id == "" || len(id) > 64 {
 		return false
 	}
@@ -160,7 +160,7 @@ func (s *server) only(next http.Handler, method string) http.Handler {
 func (s *server) v1(rt route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		q := &query{server: s, r: r, w: w, now: model.Time(s.opts.Now().UnixMilli()), values: r.URL.Query()}
-		if q.pic = s.picture(); q.pic == nil {
+		if q.cache = s.snapshotCache(); q.cache == nil {
 			s.fail(w, r, &problem{
 				kind: "no-snapshot", status: http.StatusServiceUnavailable, retryAfter: 1,
 				detail: "heddle has just started and has no picture of the cluster yet", hint: "ask again in a second; /readyz says when it is ready",
@@ -173,7 +173,7 @@ func (s *server) v1(rt route) http.Handler {
 			s.fail(w, r, asProblem(err))
 			return
 		}
-		tag := `W/"` + s.boot + "-" + strconv.FormatUint(q.pic.snap.Seq, 36) + `"`
+		tag := `W/"` + s.boot + "-" + strconv.FormatUint(q.cache.snap.Seq, 36) + `"`
 		if r.Method == http.MethodPost || q.uncacheable {
 			w.Header().Set("Cache-Control", "no-store")
 		} else {
@@ -204,7 +204,7 @@ func (s *server) answer(q *query, rt route) ([]byte, error) {
 	if !rt.cached {
 		return encode(rt.serve(q))
 	}
-	return q.pic.body(q.r.URL.Path+"?"+q.values.Encode(), func() ([]byte, error) { return encode(rt.serve(q)) })
+	return q.cache.body(q.r.URL.Path+"?"+q.values.Encode(), func() ([]byte, error) { return encode(rt.serve(q)) })
 }
 
 // encode turns what a route returns into JSON.
@@ -253,9 +253,9 @@ func matches(header, tag string) bool {
 // snapshot returns the newest snapshot, nil before the first.
 func (s *server) snapshot() *snapshot.Snapshot { return s.opts.Snapshot() }
 
-// picture returns the newest snapshot with what is derived from it, nil before
+// snapshotCache returns the newest snapshot with what is derived from it, nil before
 // the first.
-func (s *server) picture() *picture {
+func (s *server) snapshotCache() *snapshotCache {
 	snap := s.snapshot()
 	if snap == nil {
 		return nil
@@ -264,7 +264,7 @@ func (s *server) picture() *picture {
 	if have != nil && have.snap == snap {
 		return have
 	}
-	next := newPicture(snap)
+	next := newSnapshotCache(snap)
 	if s.current.CompareAndSwap(have, next) {
 		return next
 	}

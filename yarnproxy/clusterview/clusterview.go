@@ -30,18 +30,18 @@ type View struct {
 	loop   Loop
 	now    func() time.Time
 	maxAge model.Duration
-	newest atomic.Pointer[picture]
+	newest atomic.Pointer[indexedSnapshot]
 
-	mu      sync.Mutex
-	decided map[stageOfApp]asks.Target // since the newest snapshot
+	mu           sync.Mutex
+	newerTargets map[stageOfApp]asks.Target // since the newest snapshot
 }
 
-// picture is one snapshot in the relay's terms. It is immutable.
-type picture struct {
-	snapshot *snapshot.Snapshot
-	nodes    *asks.Site
-	apps     map[model.AppID]amrm.App
-	freshTo  model.Time // when the ResourceManager's state becomes stale
+// indexedSnapshot is one snapshot in the relay's terms. It is immutable.
+type indexedSnapshot struct {
+	snapshot   *snapshot.Snapshot
+	nodes      *asks.Site
+	apps       map[model.AppID]amrm.App
+	staleAfter model.Time // when the ResourceManager's state becomes stale
 }
 
 type stageOfApp struct {
@@ -54,14 +54,14 @@ var _ amrm.Guide = (*View)(nil)
 // New returns a view without a snapshot. The ResourceManager's state counts as fresh
 // for maxAge.
 func New(loop Loop, now func() time.Time, maxAge model.Duration) *View {
-	return &View{loop: loop, now: now, maxAge: maxAge, decided: map[stageOfApp]asks.Target{}}
+	return &View{loop: loop, now: now, maxAge: maxAge, newerTargets: map[stageOfApp]asks.Target{}}
 }
 
 func (v *View) time() model.Time { return model.Time(v.now().UnixMilli()) }
 
 // Update makes a snapshot the newest. The loop calls it.
 func (v *View) Update(s *snapshot.Snapshot) {
-	next := &picture{snapshot: s, apps: make(map[model.AppID]amrm.App, s.Cluster.LiveApps)}
+	next := &indexedSnapshot{snapshot: s, apps: make(map[model.AppID]amrm.App, s.Cluster.LiveApps)}
 	before := v.newest.Load()
 	if before != nil && sameNodes(before.snapshot, s) && before.nodes.VCores == s.Cluster.VCores {
 		next.nodes = before.nodes
@@ -79,12 +79,12 @@ func (v *View) Update(s *snapshot.Snapshot) {
 	}
 	for i := range s.Sources {
 		if src := &s.Sources[i]; src.Source == model.SourceRM && src.LastOK > 0 {
-			next.freshTo = src.LastOK.Add(v.maxAge)
+			next.staleAfter = src.LastOK.Add(v.maxAge)
 		}
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	clear(v.decided)
+	clear(v.newerTargets)
 	v.newest.Store(next)
 }
 
@@ -139,13 +139,13 @@ func (v *View) Site() (at *asks.Site, fresh bool) {
 	if newest == nil {
 		return nil, false
 	}
-	return newest.nodes, v.time() <= newest.freshTo
+	return newest.nodes, v.time() <= newest.staleAfter
 }
 
 // Target implements amrm.Guide.
 func (v *View) Target(app model.AppID, stage model.Stage) (asks.Target, bool) {
 	v.mu.Lock()
-	t, ok := v.decided[stageOfApp{app, stage}]
+	t, ok := v.newerTargets[stageOfApp{app, stage}]
 	v.mu.Unlock()
 	if ok {
 		return t, true
@@ -155,16 +155,16 @@ func (v *View) Target(app model.AppID, stage model.Stage) (asks.Target, bool) {
 		return asks.Target{}, false
 	}
 	for _, p := range newest.snapshot.Plans[app] {
-		if p.Stage == stage && steers(p) {
+		if p.Stage == stage && hasRacks(p) {
 			return targetOf(p), true
 		}
 	}
 	return asks.Target{}, false
 }
 
-// steers reports whether a plan restricts anything. Other plans are hidden from the
+// hasRacks reports whether a plan restricts anything. Other plans are hidden from the
 // relay, so that it asks for a decision on an application's first ask.
-func steers(p *model.Plan) bool { return len(p.Racks) > 0 || p.Hold }
+func hasRacks(p *model.Plan) bool { return len(p.Racks) > 0 || p.Hold }
 
 func targetOf(p *model.Plan) asks.Target {
 	return asks.Target{Racks: p.Racks, Hold: p.Hold, Until: p.Until, Reason: p.Reason}
@@ -177,8 +177,8 @@ func (v *View) Decide(ctx context.Context, app model.AppID, asked []model.AskRow
 		v.mu.Lock()
 		defer v.mu.Unlock()
 		for _, p := range plans {
-			if steers(p) {
-				v.decided[stageOfApp{app, p.Stage}] = targetOf(p)
+			if hasRacks(p) {
+				v.newerTargets[stageOfApp{app, p.Stage}] = targetOf(p)
 			}
 		}
 	})

@@ -130,7 +130,7 @@ func (c *Client) call(ctx context.Context, method string, request []byte) ([]byt
 	if err != nil {
 		return nil, err
 	}
-	defer c.forget(id)
+	defer c.unregister(id)
 	call := Call{Method: []byte(method), Protocol: []byte(c.opts.Protocol), Version: c.opts.Version}
 	if err := c.write(ctx, AppendRequest(nil, CallHeader(id, c.id[:]), &call, request)); err != nil {
 		return nil, err
@@ -171,7 +171,7 @@ func (c *Client) register() (int32, <-chan answer, error) {
 	return id, answered, nil
 }
 
-func (c *Client) forget(id int32) {
+func (c *Client) unregister(id int32) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.waiting, id)

@@ -29,7 +29,7 @@ var ErrHTTP error = &ParseError{"preamble", "an HTTP request; the port speaks Ha
 // ParseParam), or nothing when it is CallPing. Everything returned points into
 // payload.
 func ParseRequest(payload []byte) (h RequestHeader, rest []byte, err error) {
-	message, rest, err := delimited("request header", payload)
+	message, rest, err := cutDelimited("request header", payload)
 	if err != nil {
 		return RequestHeader{}, nil, err
 	}
@@ -77,7 +77,7 @@ func (f *Fields) callerContext(old []byte) []byte {
 // ParseCall reads what follows the header of a call: the method, and the
 // method's request message, which is all that is left. Both point into rest.
 func ParseCall(rest []byte) (c Call, body []byte, err error) {
-	message, rest, err := delimited("call", rest)
+	message, rest, err := cutDelimited("call", rest)
 	if err != nil {
 		return Call{}, nil, err
 	}
@@ -109,7 +109,7 @@ func ParseCall(rest []byte) (c Call, body []byte, err error) {
 // request whose call id is CallSASL. It points into rest and is never nil
 // without an error.
 func ParseParam(rest []byte) ([]byte, error) {
-	body, rest, err := delimited("message", rest)
+	body, rest, err := cutDelimited("message", rest)
 	if err == nil && len(rest) > 0 {
 		err = &ParseError{"message", "more bytes after its end"}
 	}
@@ -123,7 +123,7 @@ func ParseParam(rest []byte) ([]byte, error) {
 // prefix, and the message that follows a success: nil on errors, which have
 // none. Everything returned points into payload.
 func ParseResponse(payload []byte) (h ResponseHeader, body []byte, err error) {
-	message, rest, err := delimited("response header", payload)
+	message, rest, err := cutDelimited("response header", payload)
 	if err != nil {
 		return ResponseHeader{}, nil, err
 	}

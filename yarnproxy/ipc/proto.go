@@ -43,15 +43,15 @@ func (f *Fields) Next() bool {
 		return false
 	}
 	before := f.rest
-	if !f.common() && !f.other() {
+	if !f.common() && !f.decodeField() {
 		return false
 	}
 	f.raw = before[: len(before)-len(f.rest) : len(before)-len(f.rest)]
 	return true
 }
 
-// other reads what common cannot.
-func (f *Fields) other() bool {
+// decodeField reads what common cannot.
+func (f *Fields) decodeField() bool {
 	num, typ, n := protowire.ConsumeTag(f.rest)
 	if n < 0 {
 		f.broken(n)
@@ -88,8 +88,8 @@ func (f *Fields) broken(code int) {
 	f.Fail(fmt.Sprintf("field %d: %v", f.Num, protowire.ParseError(code)))
 }
 
-// is reports whether the current field has a wire type, and fails if not.
-func (f *Fields) is(want protowire.Type) bool {
+// hasType reports whether the current field has a wire type, and fails if not.
+func (f *Fields) hasType(want protowire.Type) bool {
 	if f.typ != want {
 		f.Fail(fmt.Sprintf("field %d: wire type %d, want %d", f.Num, f.typ, want))
 	}
@@ -137,7 +137,7 @@ func (f *Fields) common() bool {
 
 // Uint64 returns the number of the current field.
 func (f *Fields) Uint64() uint64 {
-	if !f.is(protowire.VarintType) {
+	if !f.hasType(protowire.VarintType) {
 		return 0
 	}
 	return f.u
@@ -152,7 +152,7 @@ func (f *Fields) Bool() bool { return f.Uint64() != 0 }
 
 // Float32 returns the number of the current field.
 func (f *Fields) Float32() float32 {
-	if !f.is(protowire.Fixed32Type) {
+	if !f.hasType(protowire.Fixed32Type) {
 		return 0
 	}
 	return math.Float32frombits(uint32(f.u)) //nolint:gosec // read as 32 bits
@@ -173,7 +173,7 @@ func (f *Fields) Sint32() int32 {
 
 // Bytes returns the bytes of the current field; they point into the message.
 func (f *Fields) Bytes() []byte {
-	if !f.is(protowire.BytesType) {
+	if !f.hasType(protowire.BytesType) {
 		return nil
 	}
 	return f.b
@@ -196,8 +196,8 @@ func (f *Fields) Nested(err error) {
 	}
 }
 
-// delimited returns the message that its length as a varint precedes, and what follows it.
-func delimited(what string, b []byte) (message, rest []byte, err error) {
+// cutDelimited returns the message that its length as a varint precedes, and what follows it.
+func cutDelimited(what string, b []byte) (message, rest []byte, err error) {
 	message, n := protowire.ConsumeBytes(b)
 	if n < 0 {
 		return nil, nil, &ParseError{what, "cut off, or with a broken length"}

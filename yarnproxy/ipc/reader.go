@@ -57,7 +57,7 @@ var bigBuffers = sync.Pool{New: func() any { b := make([]byte, firstBig); return
 
 // ReadPreamble returns the first PreambleLen bytes of a connection, valid until
 // the next call. It is io.EOF when there are none.
-func (r *Reader) ReadPreamble() ([]byte, error) { return r.take(PreambleLen) }
+func (r *Reader) ReadPreamble() ([]byte, error) { return r.consume(PreambleLen) }
 
 // Next returns the next frame with its length prefix, valid until the next
 // call. The error is io.EOF at the end of a frame only, io.ErrUnexpectedEOF
@@ -67,9 +67,9 @@ func (r *Reader) Next() ([]byte, error) {
 		if !r.whole {
 			return r.fillBig()
 		}
-		r.giveBack()
+		r.releaseBig()
 	}
-	if err := r.need(prefixLen); err != nil {
+	if err := r.fill(prefixLen); err != nil {
 		return nil, err
 	}
 	length := int32(binary.BigEndian.Uint32(r.small[r.lo:])) //nolint:gosec // the prefix is signed
@@ -77,7 +77,7 @@ func (r *Reader) Next() ([]byte, error) {
 	case length < 0 || int(length) > r.limit:
 		return nil, &FrameError{Length: length, Limit: r.limit}
 	case prefixLen+int(length) <= len(r.small):
-		return r.take(prefixLen + int(length))
+		return r.consume(prefixLen + int(length))
 	}
 	r.big, _ = bigBuffers.Get().(*[]byte)
 	r.filled, r.whole = copy(*r.big, r.small[r.lo:r.hi]), false
@@ -99,9 +99,9 @@ func (r *Reader) Buffered() []byte {
 // it lets the kernel copy where it can.
 func (r *Reader) Raw() io.Reader { return &raw{ahead: r.Buffered(), r: r.r} }
 
-// take returns the next n bytes, n at most the size of small.
-func (r *Reader) take(n int) ([]byte, error) {
-	if err := r.need(n); err != nil {
+// consume returns the next n bytes, n at most the size of small.
+func (r *Reader) consume(n int) ([]byte, error) {
+	if err := r.fill(n); err != nil {
 		return nil, err
 	}
 	b := r.small[r.lo : r.lo+n : r.lo+n]
@@ -109,8 +109,8 @@ func (r *Reader) take(n int) ([]byte, error) {
 	return b, nil
 }
 
-// need reads until n bytes are in small.
-func (r *Reader) need(n int) error {
+// fill reads until n bytes are in small.
+func (r *Reader) fill(n int) error {
 	if r.lo == r.hi {
 		r.lo, r.hi = 0, 0
 	}
@@ -148,7 +148,7 @@ func (r *Reader) fillBig() ([]byte, error) {
 	return (*r.big)[:total:total], nil
 }
 
-func (r *Reader) giveBack() {
+func (r *Reader) releaseBig() {
 	if len(*r.big) <= keepBig {
 		bigBuffers.Put(r.big)
 	}

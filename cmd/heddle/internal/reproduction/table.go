@@ -40,7 +40,7 @@ func (r *Result) Text(w io.Writer) error {
 				fmt.Fprintf(w, "%s: %s\n", row.ID, row.Note)
 			}
 		}
-		fmt.Fprintln(w, tally(p))
+		fmt.Fprintln(w, verdictCounts(p))
 	}
 	return nil
 }
@@ -53,8 +53,8 @@ func (r *Result) scale() string {
 	return terminal.Count(r.Seeds, "seed")
 }
 
-// tally counts a paper's verdicts.
-func tally(p *reproduce.Paper) string {
+// verdictCounts counts a paper's verdicts.
+func verdictCounts(p *reproduce.Paper) string {
 	var parts []string
 	for _, v := range []reproduce.Verdict{reproduce.Yes, reproduce.No, reproduce.Bounded, reproduce.NotRun, reproduce.NotJudged} {
 		n := 0
@@ -104,7 +104,7 @@ func (r *Result) Page(w io.Writer) error {
 	fmt.Fprintf(&b, "\nThis page: %s.\n", r.scale())
 	for i := range r.Papers {
 		p := &r.Papers[i]
-		fmt.Fprintf(&b, "\n## %s: %s\n\n%s.\n\n| row | result | paper | ours | status | came out |\n|---|---|---|---|---|---|\n", p.Name, p.Title, tally(p))
+		fmt.Fprintf(&b, "\n## %s: %s\n\n%s.\n\n| row | result | paper | ours | status | came out |\n|---|---|---|---|---|---|\n", p.Name, p.Title, verdictCounts(p))
 		for _, row := range p.Rows {
 			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", row.ID, cell(row.What), cell(row.Paper), cell(dash(row.Ours)), row.Status, row.Verdict)
 		}

@@ -19,9 +19,9 @@ const (
 // errUnbuilt is met by those who waited for a body whose making panicked.
 var errUnbuilt = errors.New("the answer could not be made")
 
-// picture is a snapshot with what is derived from it: encoded bodies that are
+// snapshotCache is a snapshot with what is derived from it: encoded bodies that are
 // asked for again and again, and nodes by rack. It goes when the snapshot does.
-type picture struct {
+type snapshotCache struct {
 	snap *snapshot.Snapshot
 
 	indexed sync.Once
@@ -40,13 +40,13 @@ type body struct {
 	err  error
 }
 
-func newPicture(snap *snapshot.Snapshot) *picture {
-	return &picture{snap: snap, bodies: map[string]*body{}}
+func newSnapshotCache(snap *snapshot.Snapshot) *snapshotCache {
+	return &snapshotCache{snap: snap, bodies: map[string]*body{}}
 }
 
 // body returns the encoded answer of a key, making it if nobody has. Beyond the
 // limits an answer is made and not kept.
-func (p *picture) body(key string, build func() ([]byte, error)) ([]byte, error) {
+func (p *snapshotCache) body(key string, build func() ([]byte, error)) ([]byte, error) {
 	p.mu.Lock()
 	b := p.bodies[key]
 	kept := b != nil
@@ -60,15 +60,15 @@ func (p *picture) body(key string, build func() ([]byte, error)) ([]byte, error)
 	b.once.Do(func() {
 		b.err = errUnbuilt
 		if kept {
-			defer p.built(key, b)
+			defer p.finishBody(key, b)
 		}
 		b.data, b.err = build()
 	})
 	return b.data, b.err
 }
 
-// built accounts for a body, and forgets one that could not be made.
-func (p *picture) built(key string, b *body) {
+// finishBody accounts for a body, and forgets one that could not be made.
+func (p *snapshotCache) finishBody(key string, b *body) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if b.err != nil {
@@ -78,7 +78,7 @@ func (p *picture) built(key string, b *body) {
 	p.bytes += len(b.data) + len(key)
 }
 
-func (p *picture) index() {
+func (p *snapshotCache) index() {
 	p.byRack = make(map[model.RackID][]*model.Node, len(p.snap.Racks))
 	p.rackOf = make(map[string]model.RackID, len(p.snap.Nodes))
 	for i := range p.snap.Nodes {
@@ -101,14 +101,14 @@ func compareFree(a, b *model.Node) int {
 }
 
 // usable returns a rack's usable nodes, most free first.
-func (p *picture) usable(rack model.RackID) []*model.Node {
+func (p *snapshotCache) usable(rack model.RackID) []*model.Node {
 	p.indexed.Do(p.index)
 	return p.byRack[rack]
 }
 
 // rack returns the rack of a node's host; ok is false for a host without a
 // NodeManager.
-func (p *picture) rack(host string) (rack model.RackID, ok bool) {
+func (p *snapshotCache) rack(host string) (rack model.RackID, ok bool) {
 	p.indexed.Do(p.index)
 	rack, ok = p.rackOf[host]
 	return rack, ok
