@@ -1,7 +1,6 @@
 package uplink
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -139,7 +138,6 @@ func (c *collector) samples() ([]model.UplinkSample, error) {
 			c.addError(fmt.Errorf("rack %s has no series %s", rack, outward))
 		}
 	}
-	slices.SortFunc(samples, func(a, b model.UplinkSample) int { return cmp.Compare(a.Rack, b.Rack) })
 	err := errors.Join(c.firstErrors...)
 	if c.omittedErrors > 0 {
 		err = fmt.Errorf("%w\nand %d more", err, c.omittedErrors)

@@ -25,7 +25,7 @@ type history struct {
 // endedJob is a job that ended and is being read from the JobHistory server.
 type endedJob struct {
 	*job
-	deadline       time.Time // given up after; zero when the job is read and its details have not had a turn
+	deadline       time.Time // given up after; zero between the read of the essentials and the first read of details
 	essentialsRead bool      // job object, tasks and counters are read: details are left
 }
 
@@ -39,8 +39,8 @@ func newHistory(p *Poller) *history {
 	return h
 }
 
-// add takes a job that ended. One that ended before, and ran again in the eyes
-// of the ResourceManager, is replaced.
+// add queues a job that ended. A job that is queued already, and ran again as seen by
+// the ResourceManager, is replaced.
 func (h *history) add(j *job) {
 	j.backoff.Reset()
 	j.err = nil
@@ -80,7 +80,7 @@ func (h *history) poll(ctx context.Context, current *poll.Round) poll.Outcome {
 	return s.outcome()
 }
 
-// probe asks for a sign of life.
+// probe reads the server's info, only to see whether it answers.
 func (h *history) probe(ctx context.Context, s *session) {
 	_, err := h.cfg.History.Get(ctx, s.base+"/ws/v1/history/info", "application/json")
 	switch {
@@ -125,7 +125,8 @@ func (h *history) readJobEssentials(ctx context.Context, s *session, f *endedJob
 	return s.readCounters(ctx, f.job)
 }
 
-// recordResult decides what an answer means for the job's next round.
+// recordResult updates a job and the round by how the reads of its essentials
+// ended.
 func (h *history) recordResult(s *session, f *endedJob, err error) {
 	if err == nil {
 		s.countAnswer()

@@ -9,7 +9,7 @@ import (
 	"heddle/core/model"
 )
 
-// maxTaskIndex bounds the index of a task that is believed: an
+// maxTaskIndex bounds the index of a task; a larger one is an error: an
 // ApplicationMaster runs out of memory long before it has so many tasks.
 const maxTaskIndex = 1 << 22
 

@@ -19,7 +19,7 @@ type job struct {
 	fact           model.JobFact // as last read
 	tasks          map[taskKey]*task
 	order          []taskKey // sorted
-	taskLimitHit   bool      // a task was turned away for MaxTasks
+	taskLimitHit   bool      // a task was not followed because of MaxTasks
 	polls          int       // rounds in which the job was asked
 	countersPoll   int       // of them, the last one that read the counters; 0 before
 	confRead       bool
@@ -59,8 +59,8 @@ func newJob(app model.AppID) (*job, error) {
 	return &job{app: app, id: id, tasks: map[taskKey]*task{}}, nil
 }
 
-// merge takes in a tasks list and returns how many of its tasks were turned
-// away because the job has limit tasks already.
+// merge applies a tasks list and returns how many of its tasks are not followed
+// because the job has limit tasks already.
 func (j *job) merge(entries []entry, limit int) int {
 	refused, grown := 0, false
 	for _, e := range entries {
@@ -118,8 +118,8 @@ func (j *job) changes() []model.Task {
 	return changed
 }
 
-// setLocation notes the attempt that stands for a task. It reports whether there is
-// one; if not, the task is nowhere.
+// setLocation sets host and rack of the task to those of the attempt that stands
+// for it. If no attempt does, it clears them and returns false.
 func (t *task) setLocation(attempts []attempt) bool {
 	a, found := choose(attempts, t.successful)
 	t.locatedAttempt = a.id
@@ -129,8 +129,8 @@ func (t *task) setLocation(attempts []attempt) bool {
 	return found
 }
 
-// applyCounters notes the counters of an attempt. A counter that is not reported
-// leaves what is known.
+// applyCounters applies the counters of an attempt. A counter that is not reported
+// leaves its value as it is.
 func (t *task) applyCounters(c attemptCounters) {
 	for _, v := range []struct {
 		to    *model.Bytes
@@ -147,8 +147,8 @@ func (t *task) applyCounters(c attemptCounters) {
 	}
 }
 
-// The order in which details are asked for: the racks of completed maps matter
-// most, because the job's counters are spread over them.
+// The order in which details are read: the racks of completed maps come first,
+// because the job's counters are divided among them.
 const (
 	completedMaps = iota
 	runningReduces
@@ -161,9 +161,9 @@ const (
 	classes
 )
 
-// missingDetails lists at most limit details that are still to be asked for. Running
-// attempts are looked at again after refresh rounds. In a job that ended,
-// final, nothing runs.
+// missingDetails lists at most limit details that are still to be read. Running
+// attempts are read again after refresh rounds; with final, the job has ended and
+// nothing runs.
 func (j *job) missingDetails(refresh, limit int, final bool) []detail {
 	var class [classes][]detail
 	add := func(c int, d detail) {
@@ -194,7 +194,7 @@ func (j *job) missingDetails(refresh, limit int, final bool) []detail {
 	return plan[:min(limit, len(plan))]
 }
 
-// addRunningDetails adds the details wanted of a running task.
+// addRunningDetails adds the details of a running task that are to be read.
 func (j *job) addRunningDetails(t *task, refresh int, add func(int, detail)) {
 	key := taskKey{t.Stage, t.Index}
 	switch first := t.Host == "" || t.attemptsPoll == 0; {

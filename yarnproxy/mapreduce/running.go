@@ -33,7 +33,7 @@ type running struct {
 	*Poller
 	runner    *poll.Runner
 	jobs      map[model.AppID]*job
-	endedJobs map[model.AppID]bool // known to have ended, still listed as running
+	endedJobs map[model.AppID]bool // the web proxy has reported their end; the ResourceManager still lists them as running
 	rounds    int
 	warned    bool // of an ApplicationMaster without REST
 	rejected  map[model.AppID]bool
@@ -49,7 +49,7 @@ func newRunning(p *Poller) *running {
 	return r
 }
 
-// poll asks every job that is due once, and then for details as long as the
+// poll reads the essentials of every job that is due, and then details as long as the
 // interval and the budget last.
 func (r *running) poll(ctx context.Context, current *poll.Round) poll.Outcome {
 	s := r.newSession(model.SourceMapReduce, r.cfg.Proxy, strings.TrimRight(r.cfg.ProxyBase(), "/"), current)
@@ -66,7 +66,7 @@ func (r *running) poll(ctx context.Context, current *poll.Round) poll.Outcome {
 	for _, j := range jobs {
 		s.sendTasks(ctx, j)
 		if r.endedJobs[j.app] {
-			r.handToHistory(j) // the last touch of it here: from now on it is the other loop's
+			r.handToHistory(j) // from now on the other goroutine owns it
 		}
 	}
 	return s.outcome()
@@ -119,7 +119,7 @@ func (r *running) addJob(id model.AppID) {
 	r.jobs[id] = j
 }
 
-// reject counts a job that is not followed; it is logged once.
+// reject counts and logs a job that is not followed, once.
 func (r *running) reject(id model.AppID, limit string, why error) {
 	if r.rejected[id] {
 		return
@@ -155,7 +155,8 @@ func (j *job) rank() int {
 	return j.servedRound
 }
 
-// jobsToRead returns the jobs to ask this round, those first that waited longest.
+// jobsToRead returns the jobs to read this round, those first that were read
+// longest ago. For a job that backs off, it records the error of its last read.
 func (r *running) jobsToRead(s *session) []*job {
 	var jobs []*job
 	for _, j := range r.jobs { // order-free: sorted below
@@ -182,7 +183,7 @@ func (r *running) readEssentials(ctx context.Context, s *session, jobs []*job) {
 	for i, j := range jobs {
 		g.Go(func() error {
 			if s.isOver(r.cfg.RoundTimeout / 2) {
-				return nil // its turn comes first in the next round
+				return nil // it is among the first of the next round
 			}
 			asked[i] = true
 			errs[i] = r.readJobEssentials(ctx, s, j)
@@ -221,7 +222,8 @@ func (r *running) readJobEssentials(ctx context.Context, s *session, j *job) err
 	return s.readCounters(ctx, j)
 }
 
-// recordResult decides what a job's answer means for its next round.
+// recordResult updates a job and the round by how the reads of its essentials
+// ended.
 func (r *running) recordResult(s *session, j *job, err error) {
 	switch {
 	case err == nil:
@@ -249,8 +251,8 @@ func (r *running) recordResult(s *session, j *job, err error) {
 	}
 }
 
-// unsupported leaves a job alone whose ApplicationMaster has no REST
-// interface. What it did is read from the JobHistory server at its end.
+// unsupported pauses the polls of a job whose ApplicationMaster has no REST
+// interface. The JobHistory server has its data when it has ended.
 func (r *running) unsupported(s *session, j *job, err error) {
 	j.err = fmt.Errorf("application master without REST interface: %w", err)
 	j.backoff.PauseUntil(s.Start.Add(r.cfg.UnsupportedRetry))
@@ -264,11 +266,11 @@ func (r *running) unsupported(s *session, j *job, err error) {
 	log("application masters answer 404 (MAPREDUCE-7530): jobs are seen only when they end", "app_id", j.app, "retry_after", r.cfg.UnsupportedRetry, "error", err)
 }
 
-// readDetails spends what is left of the interval and the budget on details, one
-// for each job in turn.
+// readDetails reads details, one of each job and then the next of each, until the
+// interval or the budget is over.
 func (r *running) readDetails(ctx context.Context, s *session, jobs []*job) {
-	// Also where the essentials took all the time there was, some is left here:
-	// without racks, counters cannot be placed.
+	// Even if the essentials took the whole interval, details get half an interval:
+	// without the racks of tasks, counters cannot be attributed to racks.
 	limit := max(r.cfg.Interval, s.Elapsed()+r.cfg.Interval/2)
 	for _, j := range jobs {
 		j.pendingDetails = nil
@@ -298,7 +300,8 @@ func (r *running) readDetails(ctx context.Context, s *session, jobs []*job) {
 	}
 }
 
-// readNextDetail reads the next detail of a job.
+// readNextDetail reads the first of a job's pending details. After an error, the
+// job gets no more details this round.
 func (r *running) readNextDetail(ctx context.Context, s *session, j *job) {
 	err := s.readDetail(ctx, j, j.pendingDetails[0])
 	j.pendingDetails = j.pendingDetails[1:]
@@ -306,7 +309,7 @@ func (r *running) readNextDetail(ctx context.Context, s *session, j *job) {
 	case err == nil:
 	case errors.Is(err, rest.ErrBudget):
 		s.stopForBudget()
-	default: // ended, unreachable: the next round's job object will tell
+	default: // ended or unreachable: the next round's read of the job object shows which
 		s.recordPartial(err)
 		j.pendingDetails = nil
 	}

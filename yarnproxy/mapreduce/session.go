@@ -27,7 +27,7 @@ type session struct {
 	mu          sync.Mutex
 	outOfBudget bool  // the budget admits nothing more
 	outOfTime   bool  // something was left out for want of time
-	aborted     bool  // the service itself does not answer: no use in asking on
+	aborted     bool  // the service itself does not answer: further requests would fail, too
 	answered    int   // jobs that answered
 	err         error // of the first of them
 	partialErr  error // of an answer that could be used in part
@@ -37,8 +37,8 @@ func (p *Poller) newSession(source model.Source, client *rest.Client, base strin
 	return &session{Round: current, cfg: &p.cfg, source: source, client: client, base: base}
 }
 
-// outcome sums the round up. A source that answered for some jobs is a source
-// that answers; the others are in the error's text.
+// outcome returns the outcome of the round. A source that answered for some jobs
+// is up; the error's text has the first failure.
 func (s *session) outcome() poll.Outcome {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -72,6 +72,7 @@ func (s *session) recordFailure(err error) {
 	}
 }
 
+// recordPartial records the error of an answer that could be used in part.
 func (s *session) recordPartial(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -92,8 +93,8 @@ func (s *session) abort() {
 	s.aborted = true
 }
 
-// isOver reports whether nothing more is to be asked this round: the budget is
-// spent, the service is down, or the round has taken the time it may take.
+// isOver reports whether the round sends no more requests: the budget is
+// spent, the service is down, or limit has passed since the round began.
 func (s *session) isOver(limit time.Duration) bool {
 	elapsed := s.Elapsed()
 	s.mu.Lock()
@@ -187,8 +188,8 @@ func (s *session) readCounters(ctx context.Context, j *job) error {
 	return nil
 }
 
-// readConf reads and sends the configuration, once. A configuration that
-// cannot be had must not keep the job's other facts back.
+// readConf reads and sends the configuration, once. Without it, the job's other
+// facts are sent all the same.
 func (s *session) readConf(ctx context.Context, j *job) error {
 	if j.confRead {
 		return nil
@@ -274,7 +275,7 @@ func isNotFound(err error) bool {
 	return errors.As(err, &status) && status.Status == http.StatusNotFound
 }
 
-// redirectPath returns the path a refused redirect points at, or "".
+// redirectPath returns the path of the redirect that the client refused to follow, or "".
 func redirectPath(err error) string {
 	var redirect *rest.RedirectError
 	if !errors.As(err, &redirect) {
@@ -287,15 +288,15 @@ func redirectPath(err error) string {
 	return target.Path
 }
 
-// redirectsToHistory reports the redirect of the web proxy that says that an application
-// has ended: to a page of the JobHistory server or of the timeline server.
+// redirectsToHistory reports whether the web proxy redirects to a page of the
+// JobHistory server or of the timeline server: the application has ended.
 func redirectsToHistory(err error) bool {
 	path := redirectPath(err)
 	return strings.Contains(path, "/jobhistory/") || strings.Contains(path, "/applicationhistory/")
 }
 
-// redirectsToRM reports the redirect to the application's page of the
-// ResourceManager: there is no ApplicationMaster at the moment.
+// redirectsToRM reports whether the web proxy redirects to the application's page
+// of the ResourceManager: no ApplicationMaster runs at the moment.
 func redirectsToRM(err error) bool { return strings.Contains(redirectPath(err), "/cluster/app/") }
 
 // isServiceDown reports an error that every other request would meet, too.

@@ -13,14 +13,14 @@ import (
 	"heddle/yarnproxy/rest"
 )
 
-// attemptEvery is how many times an application's containers are read for one
-// time its attempts are, which tell what hosts it refuses.
+// attemptEvery is how many reads of an application's containers share one read of
+// its attempts, which list the hosts that it refuses.
 const attemptEvery = 5
 
-// readDetails asks for the asks and containers of one application after another,
-// going on where the last round stopped, until all were asked or the interval
-// is over or the budget spent. The first is asked in any case, so that a round
-// that leaves no time moves on by one. It reports whether all were asked.
+// readDetails reads the asks and containers of one application after another, from
+// where the last round stopped, until all are read, the interval is over or the
+// budget is spent. It reads the first in any case, so that a round without time
+// left makes progress. It reports whether all were read.
 func (r *round) readDetails(ctx context.Context) (bool, error) {
 	order := r.detailOrder()
 	limited := ctx
@@ -46,8 +46,8 @@ func (r *round) readDetails(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// detailOrder returns the applications that can have asks, from the one after the
-// one asked last, round by id.
+// detailOrder returns the applications that can have asks: by id, beginning after
+// the one that was read last.
 func (r *round) detailOrder() []model.AppID {
 	ids := slices.Sorted(maps.Keys(r.live))
 	ids = slices.DeleteFunc(ids, func(id model.AppID) bool {
@@ -61,8 +61,8 @@ func (r *round) detailOrder() []model.AppID {
 	return slices.Concat(ids[first:], ids[:first])
 }
 
-// readDetail asks for one application. An answer that concerns this application
-// alone is said once and does not end the round.
+// readDetail reads one application. An error that concerns this application alone
+// is logged once and does not end the round.
 func (r *round) readDetail(ctx context.Context, id model.AppID) error {
 	l := r.live[id]
 	err := r.readAsks(ctx, id)
@@ -84,8 +84,8 @@ func (r *round) readDetail(ctx context.Context, id model.AppID) error {
 	return nil
 }
 
-// isNotFound reports whether the ResourceManager does not know what was asked for:
-// the application or its attempt ended meanwhile.
+// isNotFound reports whether the ResourceManager answers 404: the application or
+// its attempt has ended meanwhile.
 func isNotFound(err error) bool {
 	status, ok := errors.AsType[*rest.StatusError](err)
 	return ok && status.Status == http.StatusNotFound
@@ -105,7 +105,7 @@ func (r *round) readAsks(ctx context.Context, id model.AppID) error {
 		return r.invalid(path, err)
 	}
 	if app.State.Final() {
-		return nil // the list will say so
+		return nil // the next list of applications reports its end
 	}
 	r.Send(ctx, fact)
 	return nil

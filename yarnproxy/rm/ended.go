@@ -7,24 +7,24 @@ import (
 )
 
 const (
-	// endedOverlap is how long before the newest known time an application may
-	// have ended that was not to be seen yet: its end is dated before it is
-	// stored and shown.
+	// endedOverlap is how long before the newest time in a list an application may
+	// have ended without being in the list: the ResourceManager dates the end before
+	// it stores and lists it.
 	endedOverlap = model.Minute
 	// endedTries bounds the rounds in which an application that left the list
-	// is looked for among the ended ones: a ResourceManager that restarted
-	// without recovery has forgotten it.
+	// is searched among the ended ones: a ResourceManager that restarted
+	// without recovery does not list it.
 	endedTries = 30
 )
 
-// ended finds the final states of applications that left the list of live
-// ones, by asking for what ended since a time. All its times are the
-// ResourceManager's own, so that clocks need not agree.
+// ended finds the final states of applications that left the list of live ones:
+// it lists those that ended since a time. All its times come from the
+// ResourceManager, so that the clocks of the two hosts need not agree.
 type ended struct {
 	newest    model.Time                 // the newest time seen in any application
-	queryFrom model.Time                 // what ended before was asked for
-	missing   map[model.AppID]int        // left the list, by rounds looked for
-	reported  map[model.AppID]model.Time // already reported, by their end
+	queryFrom model.Time                 // the next query lists what ended from then on
+	missing   map[model.AppID]int        // left the list of live ones; the number of queries that did not find them
+	reported  map[model.AppID]model.Time // already reported; the time each ended
 }
 
 func (e *ended) advanceClock(app model.App) { e.newest = max(e.newest, app.Submitted, app.Finished) }
@@ -35,8 +35,8 @@ func (e *ended) addMissing(id model.AppID) {
 	}
 }
 
-// shouldQuery reports whether to ask. What ended before the first application was
-// seen is of no interest.
+// shouldQuery reports whether this round lists ended applications: if one is
+// missing, otherwise every few rounds.
 func (e *ended) shouldQuery(round, every int) bool {
 	return e.newest > 0 && (len(e.missing) > 0 || round%every == 0)
 }
@@ -48,8 +48,8 @@ func (e *ended) query() string {
 	return "states=FINISHED,FAILED,KILLED&finishedTimeBegin=" + strconv.FormatInt(int64(e.queryFrom), 10)
 }
 
-// newlyEnded returns the applications of an answer that were not reported before,
-// and moves the time on.
+// newlyEnded returns the applications of an answer that were not reported before.
+// Unless one is still missing, the next query begins at a later time.
 func (e *ended) newlyEnded(apps []model.App) []model.App {
 	var fresh []model.App
 	for _, app := range apps {

@@ -64,7 +64,7 @@ type liveApp struct {
 	app               model.App
 	attempt           Attempt // whose containers are read; Number 0 when it is not known
 	readsSinceAttempt int     // times the containers were read since the attempt was
-	failing           bool    // its details could not be read last time, and that was said
+	failing           bool    // its details could not be read last time, and the failure was logged
 }
 
 // New builds a poller.

@@ -26,7 +26,7 @@ type round struct {
 	base string // of the ResourceManager that is active
 }
 
-// run asks for everything once, the most important first.
+// run reads everything once, the most important first.
 func (r *round) run(ctx context.Context) (model.PollResult, error) {
 	if err := r.discover(ctx); err != nil {
 		return rest.FromError(err), err
@@ -54,7 +54,7 @@ func (r *round) run(ctx context.Context) (model.PollResult, error) {
 }
 
 // endsRound reports whether an error concerns the ResourceManager rather than one
-// answer of it, so that asking on is of no use.
+// answer of it, so that further requests would fail, too.
 func endsRound(err error) bool {
 	switch rest.FromError(err) {
 	case model.PollUnreachable, model.PollStandby, model.PollBudget:

@@ -11,7 +11,7 @@ import (
 	"heddle/yarnproxy/rest"
 )
 
-// maxTasks bounds the number of tasks of a vertex that is believed.
+// maxTasks bounds the number of tasks of a vertex; more is an error.
 const maxTasks = math.MaxInt32
 
 // dag is one DAG of an application.
@@ -131,7 +131,7 @@ func decodePlan(body []byte, dag string) (*plan, error) {
 		return nil, fmt.Errorf("plan of %s: it is that of %q", dag, e.ID)
 	}
 	if e.Info.Plan == nil {
-		return nil, nil // no plan is the value of a DAG that has told none yet
+		return nil, nil // a DAG may have no plan in the timeline server yet
 	}
 	p, err := e.Info.Plan.plan()
 	if err != nil {

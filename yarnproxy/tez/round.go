@@ -29,12 +29,12 @@ const newestDAGs = 5
 type outcome struct {
 	answered    int
 	budgetSpent bool  // something was left for the next round
-	serverDown  bool  // the server does not answer: no use in asking on
+	serverDown  bool  // the server does not answer: further requests would fail, too
 	err         error // the first
 }
 
-// poll asks once for every application, as far as the budget goes, those first
-// that were left out longest.
+// poll reads every application once, as far as the budget allows. Those that were
+// read longest ago come first.
 func (p *Poller) poll(ctx context.Context, current *poll.Round) poll.Outcome {
 	p.rounds++
 	p.updateApps()
@@ -44,7 +44,7 @@ func (p *Poller) poll(ctx context.Context, current *poll.Round) poll.Outcome {
 	limited := rest.AdmitWithin(ctx, p.cfg.Interval)
 	o := &outcome{}
 	if len(apps) == 0 {
-		p.recordAnswer(o, nil, p.get(limited, root, func([]byte) error { return nil })) // a sign of life
+		p.recordAnswer(o, nil, p.get(limited, root, func([]byte) error { return nil })) // only to see whether the server answers
 	}
 	for _, a := range apps {
 		if o.budgetSpent || o.serverDown || ctx.Err() != nil {
@@ -61,11 +61,11 @@ func (p *Poller) poll(ctx context.Context, current *poll.Round) poll.Outcome {
 	return poll.Outcome{Result: result, Error: text, BackOff: o.serverDown}
 }
 
-// recordAnswer decides what an answer for an application, or a sign of life without
-// one, means for the round.
+// recordAnswer adds the result of one request to the outcome of the round. Without
+// an application, the request only checked that the server answers.
 func (p *Poller) recordAnswer(o *outcome, a *app, err error) {
 	if errors.Is(err, rest.ErrBudget) {
-		o.budgetSpent = true // not asked: it is among the first of the next round
+		o.budgetSpent = true // not read: it is among the first of the next round
 		return
 	}
 	if a != nil {
@@ -85,8 +85,8 @@ func (p *Poller) recordAnswer(o *outcome, a *app, err error) {
 	o.serverDown = !errors.As(err, &invalid) && !errors.As(err, &status)
 }
 
-// result sums a round up. A server that answered for some applications is a
-// server that answers; the others are in the error's text.
+// result returns the poll result of a round. A server that answered for some
+// applications is up; the error's text has the first failure.
 func (o *outcome) result() (result model.PollResult, text string) {
 	if o.err != nil {
 		text = o.err.Error()
@@ -151,7 +151,7 @@ func (p *Poller) readPlan(ctx context.Context, a *app, d dag) error {
 		var status *rest.StatusError
 		switch {
 		case errors.As(err, &status) && status.Status == http.StatusNotFound:
-			return nil // it is on its way
+			return nil // not stored yet
 		case err != nil:
 			return err
 		}

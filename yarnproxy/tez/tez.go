@@ -108,7 +108,7 @@ func (p *Poller) Run(ctx context.Context, out chan<- model.Observation) error {
 	return p.runner.Run(ctx, out)
 }
 
-// updateApps brings the applications followed in line with those that run now.
+// updateApps follows the applications that run now, and no others.
 func (p *Poller) updateApps() {
 	leftOut := 0
 	for _, listed := range p.cfg.Live() {

@@ -25,7 +25,7 @@ const (
 	tooFast                // faster than any link
 )
 
-// read takes in a new value. Only rated gives a rate; all others start anew
+// read applies a new value. Only rated gives a rate; all others start again
 // from this value, so that no rate is ever negative or spans a restart.
 func (m *meter) read(value int64, at time.Time, forget time.Duration, limit model.BytesPerSecond) reading {
 	old := *m

@@ -1,7 +1,6 @@
 package uplink
 
 import (
-	"cmp"
 	"maps"
 	"math"
 	"slices"
@@ -18,31 +17,44 @@ type rackLoad struct {
 	written  model.BytesPerSecond // to DataNodes by other hosts
 }
 
-// estimateUplinks estimates what of the measured traffic crosses the racks' uplinks.
+// estimateUplinks estimates which part of the measured traffic crosses the uplinks
+// of racks, by rack.
 //
-// Shuffle: out is the share of what a rack serves that leaves it; in is the
-// share of all that leaves any rack that enters this one. So what enters adds
-// up to what leaves, if the shares are those of one matrix.
-//
-// HDFS: a DataNode knows that its peer is on another host, not where. cross is
-// the share of a rack's remote traffic whose peer is in another rack; the
-// other rack is drawn by its number of hosts.
+// For the shuffle, out is the fraction of the bytes a rack serves that leave it, and
+// in is the fraction of all bytes leaving any rack that enter this one. In total, as
+// much enters as leaves if both come from one shuffle matrix. cross is as for addHDFS.
 func estimateUplinks(loads map[model.RackID]rackLoad, shuffle func(model.RackID) (out, in float64), cross func(model.RackID) float64) []model.UplinkSample {
 	racks := slices.Sorted(maps.Keys(loads))
-	hosts := 0
-	var leaving model.BytesPerSecond
 	samples := make(map[model.RackID]*model.UplinkSample, len(racks))
 	in := make(map[model.RackID]float64, len(racks))
+	var leaving model.BytesPerSecond
 	for _, rack := range racks {
-		load := loads[rack]
-		hosts += load.hosts
 		out, enters := shuffle(rack)
-		s := &model.UplinkSample{Rack: rack, Out: load.served * clampShare(out)}
+		s := &model.UplinkSample{Rack: rack, Out: loads[rack].served * clampShare(out)}
 		leaving += s.Out
 		samples[rack], in[rack] = s, enters
 	}
 	for _, rack := range racks {
 		samples[rack].In += leaving * clampShare(in[rack])
+	}
+	addHDFS(samples, racks, loads, cross)
+	list := make([]model.UplinkSample, 0, len(racks))
+	for _, rack := range racks {
+		if loads[rack].measured {
+			list = append(list, *samples[rack])
+		}
+	}
+	return list
+}
+
+// addHDFS adds the traffic of DataNodes. A DataNode reports that a peer is on
+// another host, but not on which: cross is the fraction of a rack's remote traffic
+// whose peer is in another rack, and nil assumes that all hosts are equally likely.
+// The other racks share that traffic in proportion to their hosts.
+func addHDFS(samples map[model.RackID]*model.UplinkSample, racks []model.RackID, loads map[model.RackID]rackLoad, cross func(model.RackID) float64) {
+	hosts := 0
+	for _, load := range loads { // order-free: a sum
+		hosts += load.hosts
 	}
 	if cross == nil {
 		cross = func(rack model.RackID) float64 { return uniformCrossShare(hosts, loads[rack].hosts) }
@@ -58,22 +70,13 @@ func estimateUplinks(loads map[model.RackID]rackLoad, shuffle func(model.RackID)
 		samples[rack].Out += read
 		samples[rack].In += written
 		for _, other := range racks {
-			if other == rack {
-				continue
+			if other != rack {
+				weight := model.BytesPerSecond(float64(loads[other].hosts) / float64(others))
+				samples[other].In += read * weight
+				samples[other].Out += written * weight
 			}
-			weight := model.BytesPerSecond(float64(loads[other].hosts) / float64(others))
-			samples[other].In += read * weight
-			samples[other].Out += written * weight
 		}
 	}
-	list := make([]model.UplinkSample, 0, len(racks))
-	for _, rack := range racks {
-		if loads[rack].measured {
-			list = append(list, *samples[rack])
-		}
-	}
-	slices.SortFunc(list, func(a, b model.UplinkSample) int { return cmp.Compare(a.Rack, b.Rack) })
-	return list
 }
 
 // uniformCrossShare is the chance that a peer drawn from all other hosts is in another

@@ -127,8 +127,8 @@ type outcome struct {
 	err         error // the first
 }
 
-// poll asks every daemon once, as far as the budget goes. Daemons that fail are
-// left alone one by one, so that the source as a whole needs no back-off.
+// poll reads every daemon once, as far as the budget allows. Each daemon that fails
+// pauses by itself, so that the source as a whole needs no back-off.
 func (p *Poller) poll(ctx context.Context, current *poll.Round) poll.Outcome {
 	p.rounds++
 	p.updateDaemons()
@@ -145,7 +145,7 @@ func (p *Poller) poll(ctx context.Context, current *poll.Round) poll.Outcome {
 	return poll.Outcome{Result: result, Error: text}
 }
 
-// updateDaemons brings the list of daemons in line with the list of nodes.
+// updateDaemons follows the daemons of the nodes listed now, and no others.
 func (p *Poller) updateDaemons() {
 	for _, node := range p.cfg.Nodes() {
 		if node.HTTPAddress == "" { // an inactive node
@@ -184,8 +184,8 @@ func hostOf(node model.Node) string {
 	return host
 }
 
-// readDaemons reads the counters of the daemons that are due, those first that were
-// left out longest.
+// readDaemons reads the counters of the daemons that are due. Those that were read
+// longest ago come first.
 func (p *Poller) readDaemons(ctx context.Context) *outcome {
 	due := make([]*daemon, 0, len(p.daemons))
 	for _, d := range p.daemons { // order-free: sorted below
@@ -211,6 +211,8 @@ func (p *Poller) readDaemons(ctx context.Context) *outcome {
 	return o
 }
 
+// isOver reports whether the round sends no more requests: the budget is spent, or
+// the time of the round is over, which counts as a spent budget.
 func (o *outcome) isOver(ctx context.Context) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -284,7 +286,8 @@ func (p *Poller) loads() map[model.RackID]rackLoad {
 	return loads
 }
 
-// result sums a round up.
+// result returns the poll result of a round. One answer makes a round usable; the
+// text says how many daemons do not answer, and the first error.
 func (p *Poller) result(o *outcome) (model.PollResult, string) {
 	var messages []string
 	silent := 0
@@ -313,5 +316,5 @@ func (p *Poller) result(o *outcome) (model.PollResult, string) {
 	case o.err != nil:
 		return rest.FromError(o.err), text
 	}
-	return model.PollUnreachable, text // all of them are being left alone for a while
+	return model.PollUnreachable, text // every daemon failed often enough to be paused
 }
