@@ -116,7 +116,7 @@ func TestDawnVector(t *testing.T) {
 	if most != pick(0, 4) {
 		t.Errorf("max_r is %+v, want rack 0 at 4", most)
 	}
-	costs := shuffle.DependentCosts(nil, 3, 10, 0, []shuffle.Inflow{{ByRack: []model.Bytes{0, 10}, Total: 10}})
+	costs := shuffle.DependentCosts(nil, 3, 10, []shuffle.Inflow{{ByRack: []model.Bytes{0, 10}, Total: 10}})
 	if diff := cmp.Diff([]model.Bytes{10, 0, 10}, costs); diff != "" {
 		t.Errorf("eq. 4 by rack (-want +got):\n%s", diff)
 	}
@@ -156,16 +156,6 @@ func TestTies(t *testing.T) {
 	}
 }
 
-// With all replicas counted, an output that is spread anyway draws less.
-func TestReplicasSpread(t *testing.T) {
-	t.Parallel()
-	in := []shuffle.Inflow{{ByRack: []model.Bytes{0, 10}, Total: 10}}
-	// On rack 0: half of it is expected on rack 1 and 2 each, so that rack 1 holds 10 + 5.
-	if diff := cmp.Diff([]model.Bytes{5, 0, 5}, shuffle.DependentCosts(nil, 3, 10, .5, in)); diff != "" {
-		t.Errorf("eq. 4 with every replica (-want +got):\n%s", diff)
-	}
-}
-
 // A.3: cost(dep_r) >= cost(max_r). And eq. 4 as the paper writes it, racks by
 // racks, gives what DependentCosts does in one pass over each dependent.
 func TestDawnProperties(t *testing.T) {
@@ -190,7 +180,7 @@ func TestDawnProperties(t *testing.T) {
 		if rapid.Bool().Draw(t, "some closed") {
 			f.Open = rapid.SliceOfN(rapid.Bool(), racks, racks).Draw(t, "open")
 		}
-		costs := shuffle.DependentCosts(nil, racks, out, 0, in)
+		costs := shuffle.DependentCosts(nil, racks, out, in)
 		for r := range racks {
 			var want model.Bytes
 			for _, y := range in {
@@ -249,7 +239,7 @@ func TestStageGraph(t *testing.T) {
 		{Tasks: 1, Output: 10},
 	}}
 	edges(g, map[string]model.EdgeKind{"ac": model.ScatterGather, "bc": model.Broadcast, "cd": model.OneToOne, "de": model.ScatterGather})
-	got := g.Plan(3, 0, []shuffle.Inflow{{ByRack: []model.Bytes{0, 0, 10}, Total: 10}}, shuffle.Field{})
+	got := g.Plan(3, []shuffle.Inflow{{ByRack: []model.Bytes{0, 0, 10}, Total: 10}}, shuffle.Field{})
 	want := []struct{ most, dep shuffle.Pick }{
 		{pick(1, 40), pick(1, 40)},
 		{pick(2, 20), pick(2, 20)},
@@ -281,7 +271,7 @@ func TestOneToOneStaysSpread(t *testing.T) {
 		},
 		Edges: []shuffle.DAGEdge{{From: 0, To: 1, Kind: model.OneToOne}, {From: 1, To: 2, Kind: model.ScatterGather}},
 	}
-	got := g.Plan(2, 0, nil, shuffle.Field{})
+	got := g.Plan(2, nil, shuffle.Field{})
 	if diff := cmp.Diff([]model.Bytes{30, 20}, got[2].From); diff != "" || got[2].Max != pick(0, 20) {
 		t.Errorf("c reads (-want +got):\n%s%+v", diff, got[2].Max)
 	}

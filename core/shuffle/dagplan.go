@@ -88,15 +88,14 @@ type Inflow struct {
 //
 //	cost(r) = sum over dependents y of  total_y + out - max_i In_y,i(r)
 //
-// spill is the fraction of the output expected on each other rack: 0 counts the
-// first replica alone, as the paper does. It costs O(racks x dependents): of a
-// dependent's racks only the two with most can be the maximum beside r.
-func DependentCosts(costs []model.Bytes, racks int, out model.Bytes, spill float64, dependents []Inflow) []model.Bytes {
+// The first replica of the output alone counts, as in the paper. It costs
+// O(racks x dependents): of a dependent's racks only the two with most can be the
+// maximum beside r.
+func DependentCosts(costs []model.Bytes, racks int, out model.Bytes, dependents []Inflow) []model.Bytes {
 	costs = costs[:0]
 	for range racks {
 		costs = append(costs, 0)
 	}
-	there := model.Bytes(float64(out) * spill)
 	for i := range dependents {
 		in := &dependents[i]
 		most, second := None, None
@@ -115,7 +114,7 @@ func DependentCosts(costs []model.Bytes, racks int, out model.Bytes, spill float
 				other = second
 			}
 			if other != None {
-				local = max(local, at(in.ByRack, other)+there)
+				local = max(local, at(in.ByRack, other))
 			}
 			costs[r] += max(in.Total+out-local, 0)
 		}

@@ -42,7 +42,7 @@ type StagePick struct {
 // one-to-one edge wins over others, because its tasks go where the tasks they
 // read ran, and the other kinds count their bytes by eq. 2. A stage whose
 // output is unknown counts as putting out what it reads.
-func (g *StageGraph) Plan(racks int, spill float64, dependents []Inflow, f Field) []StagePick {
+func (g *StageGraph) Plan(racks int, dependents []Inflow, f Field) []StagePick {
 	picks := make([]StagePick, g.Len())
 	lies := make([][]model.Bytes, g.Len()) // each stage's output by rack
 	var costs []model.Bytes
@@ -59,7 +59,7 @@ func (g *StageGraph) Plan(racks int, spill float64, dependents []Inflow, f Field
 		}
 		rest := max(out-Total(s.Placed), 0)
 		if len(g.Next(x)) == 0 && len(dependents) > 0 && rest > 0 {
-			costs = DependentCosts(costs, racks, rest, spill, dependents)
+			costs = DependentCosts(costs, racks, rest, dependents)
 			p.Dep = LeastDependent(costs, from, all, p.Max, f)
 		}
 		lies[x] = make([]model.Bytes, racks)

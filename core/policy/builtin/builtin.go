@@ -170,11 +170,12 @@ func shuffleAware() []policy.Entry {
 				" read put out. While the uplink is saturated a free container goes to the preferring job with the least traffic, by the first" +
 				" of the two; while it is not, to the one with the most, by the second.",
 			Changed: []string{
-				"Dependencies come from paths and from the workflow Hive and Pig tell, not from the benchmarks' documentation; sizes of outputs from counters.",
+				"Dependencies come from paths and from the workflow that Hive and Pig report, not from the benchmarks' documentation; sizes of outputs from counters.",
 				"A rack nobody prefers is served in fair order with delay scheduling; the paper's loop runs off its list.",
 				"Users are served in the queue's order, with ShuffleWatcher's starvation window: the paper has no rule of fairness.",
 				"Traffic is that of the tasks still to be launched, in bytes; jobs of equal traffic must prefer the same rack.",
 				"Plans made ahead give a rack no more tasks than it holds; the paper has no concurrency floor, and placements have none by default (waves).",
+				"A job may wait a bounded time for the rack it prefers before it takes one that nobody prefers (`wait_for_targets_s`); 0, the default, is the paper's.",
 			},
 		},
 		{

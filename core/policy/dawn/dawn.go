@@ -8,155 +8,177 @@
 // jobs they depend on put out (dep_r). While the network is saturated a rack
 // with free containers goes to the job that prefers it by max_r with the least
 // traffic; while it is not, to the job that prefers it by dep_r with the most
-// (§III-C, Algorithm 1, orders.go). Of jobs with equal traffic the node's own
-// data decides.
+// (§III-C, Algorithm 1, below). Of jobs with equal traffic the node's own data
+// decides.
 //
 // What is changed, and why, beside each piece of code; the larger ones:
 //   - The paper takes dependencies from the benchmarks' documentation. Here they
-//     come from paths and from the workflow Hive and Pig tell (state.View.Dependents),
-//     and the sizes of outputs from counters.
+//     come from paths and from the workflow that Hive and Pig report
+//     (state.View.Dependents), and the sizes of outputs from counters.
 //   - Algorithm 1's loop runs off the list when nobody prefers the rack. Here the
 //     offer passes for wait heartbeats (default 0), and then goes in fair order
-//     with delay scheduling (fallback.go).
+//     with delay scheduling.
 //   - The paper has no rule of fairness and none against starvation: users are
 //     served in the queue's order, with ShuffleWatcher's window. A user none of
 //     whose jobs prefers the rack is passed over for one who has such a job.
-//   - A job's traffic is that of the tasks it has yet to launch, in bytes and not
-//     in blocks.
+//   - A job may wait for the rack it prefers (wait_for_targets_s; 0 is the paper's).
+//   - A job's traffic is that of the tasks it has yet to launch, in whole bytes and
+//     not in blocks.
 //   - Lines 21 to 25 add jobs of equal traffic whatever rack they prefer; the
 //     text wants the same rack, and so does this.
 //   - There is no concurrency floor in the paper: one rack is preferred for all
 //     tasks of a stage, however many. Waves sets one; plans made ahead have one by
 //     default, because a plan ties tasks to racks.
 //
-// Place costs O(R + U) for the racks it looks at and the users whose turn it may
-// be, O(log J) for each job that changed since the last offer and O(R) per job
-// that reads the same as one of them; it looks at every job of equal traffic,
-// as line 21 demands, and in the fallback at the jobs that have something to
-// launch. It allocates nothing in the steady state, but for jobs that told a
-// graph of stages. It trusts the inputs, the map output and the outputs by rack
-// in the cluster state; each may be wrong or missing and costs locality, never
-// progress.
+// Place costs O(R + U) for the racks it looks at and the users it asks, O(R) for
+// each job that changed since the last offer and for each that reads the same as
+// one of them, and it looks at the user's jobs that prefer the rack; in the
+// fallback at all jobs of the users. It allocates nothing in the steady state, but
+// for jobs with dependents or a graph of stages. It trusts the inputs, the map
+// output and the outputs by rack in the cluster state; each may be wrong and costs
+// locality, never progress.
 package dawn
 
 import (
 	"heddle/core/model"
 	"heddle/core/policy"
+	"heddle/core/policy/dispatch"
+	"heddle/core/shuffle"
 	"heddle/core/state"
 )
 
 // Name is the policy's key in configuration, metrics and recordings.
 const Name = "dawn"
 
-// Policy is Dawn.
-type Policy struct {
+// rule is what the paper says, for package dispatch.
+type rule struct {
 	params Params
-	online online
-	orders orders
+	plan   onlinePlan
 	levels *policy.Levels // delay scheduling, where nobody prefers the rack
 	waited []*policy.Wait // Skips are heartbeats since a preferring job was served, by rack number
-	ranks  []*job         // of one Plan; no job is kept
+	passes []dispatch.Pass
+
+	// Of the present offer:
+	saturated bool
+	skipped   bool // the rack let it pass
 }
 
-var (
-	_ policy.Policy  = (*Policy)(nil)
-	_ policy.Planner = (*Policy)(nil)
+// The passes: jobs that prefer the rack, and then any.
+const (
+	passPreferring = iota
+	passFallback
 )
 
-// follow is line 2 of Algorithm 1: it brings the online plan and the orders up
-// to date.
-func (p *Policy) follow(v state.View) {
-	w := policy.Windows(v, seconds(p.params.WindowS), p.params.WindowMode)
-	anew := p.online.follow(v)
-	p.orders.age(&w)
-	for _, k := range anew {
-		p.orders.file(v, k.at, k, &w)
-		k.at = nil
-	}
-	p.levels.Prune(v)
+// Prepare implements dispatch.Rule: line 2 of Algorithm 1.
+func (r *rule) Prepare(in *policy.Input) {
+	r.plan.update(in.View)
+	r.levels.Prune(in.View)
 }
 
-func seconds(s float64) model.Duration { return model.Duration(s * float64(model.Second)) }
-
-// Place implements policy.Policy: Algorithm 1.
-func (p *Policy) Place(in *policy.Input) []model.Placement {
-	p.follow(in.View)
-	if !in.Offer.Usable() {
-		return nil
+// Startable implements dispatch.Rule.
+func (r *rule) Startable(_ state.View, j *state.Job, s *state.Stage) bool {
+	switch s.Kind {
+	case model.StageReduce:
+		return j.ReducesDue()
+	case model.StageOther:
+		return j.Graph != nil
+	case model.StageMap, model.StageAM:
 	}
+	return true
+}
+
+// Passes implements dispatch.Rule. The paper gives no threshold for a saturated
+// network: it is NetSat's (algorithms.md 2.4.5).
+func (r *rule) Passes(in *policy.Input) []dispatch.Pass {
 	rack := in.Offer.Node.Rack
-	saturated := p.params.Scope.Saturated(in.View, rack) // the paper gives no threshold: it is NetSat's (algorithms.md 2.4.5)
-	for _, u := range p.params.Fairness.Users(in.View) {
-		q := p.orders.of(u)
-		if q == nil {
-			continue
-		}
-		if j, s, c := p.choose(in, q.prefer(rack.Index, saturated), saturated); j != nil {
-			if rack.Index < len(p.waited) {
-				in.Journal.Edit(p.waited[rack.Index]).Skips = 0
-			}
-			return in.Launch(j, s, c.reason(s.Kind, saturated))
-		}
-		if p.params.Among == AmongAll {
-			break
-		}
+	r.saturated, r.skipped = rack.Load.Saturated, false
+	for len(r.waited) <= rack.Index {
+		r.waited = append(r.waited, &policy.Wait{})
 	}
-	return p.fallback(in)
+	return r.passes
 }
 
-// choose is lines 8 to 30: of the jobs that prefer the rack the first that has a
-// task for the offer, with those of equal traffic behind it; of these the one
-// with the least traffic across nodes, while the network is not saturated the
-// one with the most.
-func (p *Policy) choose(in *policy.Input, list []*job, saturated bool) (*state.Job, *state.Stage, *choice) {
-	var first, best *job
-	var at float64
-	for _, k := range list {
-		if first != nil && !p.equal(first, k, saturated) {
-			break
-		}
-		j := in.View.Job(k.id)
-		if s := j.Stage(k.filed.stage); !in.Admits(s) || j.Blacklisted(in.Offer.Node.Host) {
-			continue
-		}
-		cost := acrossNodes(j, k, in.Offer.Node)
-		if first == nil {
-			first = k
-		} else if cost == at || (cost < at) != saturated {
-			continue
-		}
-		best, at = k, cost
+// Each implements dispatch.Index: the jobs that prefer the rack.
+func (r *rule) Each(in *policy.Input, _ int, u *state.User, try func(*state.Job) bool) {
+	key := listKey{rack: in.Offer.Node.Rack.Index}
+	if u != nil {
+		key.user = u.ID
 	}
-	if best == nil {
-		return nil, nil, nil
+	for _, k := range r.plan.lists[key] {
+		if !try(in.View.Job(k.id)) {
+			return
+		}
 	}
-	j := in.View.Job(best.id)
-	return j, j.Stage(best.filed.stage), best.choiceOf(best.filed.stage)
 }
 
-// equal reports whether two jobs of one list are in one window and cause the
-// same traffic.
-func (p *Policy) equal(a, b *job, saturated bool) bool {
-	x, y := a.filed.traffic(saturated), b.filed.traffic(saturated)
-	return a.filed.window == b.filed.window && max(x-y, y-x) <= p.params.EqualTol*max(x, y)
+// Order implements dispatch.Rule.
+func (r *rule) Order(in *policy.Input, c *dispatch.Candidate) bool {
+	k := r.plan.jobs.Find(c.Job)
+	if c.Pass == passPreferring {
+		return r.preferring(in, c, k)
+	}
+	return r.fallback(in, c, k)
+}
+
+// preferring is lines 4 to 30 of Algorithm 1: while the network is saturated the
+// least traffic goes first, else the most, and of equal ones that with the least or
+// most across nodes.
+func (r *rule) preferring(in *policy.Input, c *dispatch.Candidate, k *job) bool {
+	wanted, of := k.preferred(r.saturated), k.choiceOf(c.Stage.Kind)
+	if k.stage != c.Stage.Kind || wanted.Rack != in.Offer.Node.Rack.Index {
+		return false
+	}
+	c.Key = dispatch.Key{
+		First: traffic(float64(wanted.Cost), c.Stage), Second: acrossNodes(c.Job, c.Stage, of.Total, in.Offer.Node),
+		Reason: of.reason(c.Stage.Kind, r.saturated),
+	}
+	if !r.saturated {
+		c.First, c.Second = -c.First, -c.Second
+	}
+	return true
 }
 
 // acrossNodes is the traffic across nodes if a job's remaining tasks ran on a
 // node: what they read less what of it lies there, "the same principle as the
 // rack-level selection" (§III-C). How much of a map's input lies on a host is
 // known by the maps that would be local there.
-func acrossNodes(j *state.Job, k *job, n *state.Node) float64 {
-	s := j.Stage(k.filed.stage)
-	c := k.choiceOf(s.Kind)
+func acrossNodes(j *state.Job, s *state.Stage, reads model.Bytes, n *state.Node) float64 {
 	local := 0.0
-	switch s.Kind {
-	case model.StageMap:
+	switch {
+	case s.Kind == model.StageMap:
 		local = float64(min(s.PendingOn(n), s.Pending)) / float64(s.Pending)
-	case model.StageReduce:
-		if c.total > 0 {
-			local = min(float64(j.Map.OutputOn(n))/float64(c.total), 1)
-		}
-	case model.StageOther, model.StageAM:
+	case s.Kind == model.StageReduce && reads > 0:
+		local = min(float64(j.Map.OutputOn(n))/float64(reads), 1)
 	}
-	return float64(c.total) * (1 - local) * float64(s.Pending) / float64(max(s.Tasks(), s.Pending))
+	return traffic(float64(reads)*(1-local), s)
+}
+
+// fallback serves a rack nobody prefers: nobody for so many heartbeats, and then a
+// user's jobs by arrival, with delay scheduling for maps. The paper has none
+// (algorithms.md 2.4.5). The wait is the rack's, starts over when a job that
+// prefers the rack is served, and only counts heartbeats that somebody could use.
+func (r *rule) fallback(in *policy.Input, c *dispatch.Candidate, k *job) bool {
+	rack := in.Offer.Node.Rack.Index
+	if w := r.waited[rack]; r.skipped || w.Skips < r.params.Wait {
+		if !r.skipped {
+			r.skipped = true
+			in.Journal.Edit(w).Skips++
+		}
+		return false
+	}
+	reason, takes := model.ReasonFairShare, !in.Admits(c.Job.Map) // a job stays with its maps while there are any
+	if c.Stage.Kind == model.StageMap {
+		reason, takes = r.levels.Take(in, c.Job)
+	}
+	wanted := k.choiceOf(c.Stage.Kind).pick(r.saturated).Rack
+	c.Key = dispatch.Key{Reason: reason, Least: true, Elsewhere: wanted != shuffle.None && wanted != rack}
+	return takes
+}
+
+// Launched implements dispatch.Launcher: the rack's wait is over.
+func (r *rule) Launched(in *policy.Input, j *state.Job, s *state.Stage) {
+	rack := in.Offer.Node.Rack.Index
+	if k := r.plan.jobs.Find(j); k.stage == s.Kind && k.preferred(r.saturated).Rack == rack {
+		in.Journal.Edit(r.waited[rack]).Skips = 0
+	}
 }

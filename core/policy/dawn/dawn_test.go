@@ -22,10 +22,10 @@ func TestParams(t *testing.T) {
 		want []string // keys named in the error
 	}{
 		{``, nil},
-		{`{"among":"all","scope":"any","replicas":"all","window_mode":"timeout","fairness":"drf","waves":2,"plan_waves":0,"wait":5,"node_delay":-1}`, nil},
+		{`{"among":"all","window_mode":"timeout","fairness":"drf","waves":2,"plan_waves":0,"wait":5,"wait_for_targets_s":20,"node_delay":-1}`, nil},
 		{
-			`{"wait":-1,"equal_tol":2,"among":"x","fairness":"x","window_s":-1,"window_mode":"x","scope":"x","replicas":"x","output_ratio":-1,"waves":-1,"plan_waves":-1,"node_delay":2,"rack_delay":-2}`,
-			[]string{"wait:", "equal_tol:", "among:", "fairness:", "window_s:", "window_mode:", "scope:", "replicas:", "output_ratio:", "waves:", "plan_waves:", "node_delay:", "rack_delay:"},
+			`{"wait":-1,"among":"x","fairness":"x","window_s":-1,"window_mode":"x","wait_for_targets_s":-1,"output_ratio":-1,"waves":-1,"plan_waves":-1,"node_delay":2}`,
+			[]string{"wait:", "among:", "fairness:", "window_s:", "window_mode:", "wait_for_targets_s:", "output_ratio:", "waves:", "plan_waves:", "node_delay:"},
 		},
 		{`{"unknown":1}`, []string{"unknown"}},
 	} {
@@ -48,8 +48,8 @@ func TestVariantsConform(t *testing.T) {
 	var variants policy.Registry
 	for _, v := range []struct{ name, params string }{
 		{"as printed", `{"among":"all","window_s":0,"node_delay":-1,"plan_waves":0}`},
-		{"patient", `{"wait":5,"waves":1,"scope":"any","replicas":"all"}`},
-		{"timeout", `{"window_mode":"timeout","window_s":120,"fairness":"drf","node_delay":1,"rack_delay":1}`},
+		{"patient", `{"wait":5,"waves":1,"wait_for_targets_s":20}`},
+		{"timeout", `{"window_mode":"timeout","window_s":120,"fairness":"drf","node_delay":1}`},
 	} {
 		variants = append(variants, policy.Entry{Name: v.name, New: func(json.RawMessage) (policy.Policy, error) { return dawn.New([]byte(v.params)) }})
 	}

@@ -50,6 +50,15 @@ type Launcher interface {
 	Launched(in *policy.Input, j *state.Job, s *state.Stage)
 }
 
+// Index is a Rule that knows which jobs may have a candidate in some of its passes,
+// so that a search need not look at all of a user's.
+type Index interface {
+	// Each calls try with jobs in the order in which they are to be looked at, until that returns false. It is
+	// asked in passes that are Indexed, which go by number; the user is nil in one that tries all users
+	// together. Where there are starvation windows the order is by arrival.
+	Each(in *policy.Input, pass int, u *state.User, try func(*state.Job) bool)
+}
+
 // Key orders candidates: by line, within a line by First and Second, then by
 // arrival; the lower goes first.
 type Key struct {
@@ -81,6 +90,7 @@ func (k *Key) before(o *Key) bool {
 type Candidate struct {
 	Job   *state.Job
 	Stage *state.Stage
+	Pass  int  // of Passes, by number
 	Late  bool // the user has let offers pass for long enough
 	Found int  // the line of the best candidate so far: a higher one cannot win
 	Key
@@ -89,6 +99,10 @@ type Candidate struct {
 // Pass is one way of trying an offer: all users are asked in it before the next.
 type Pass struct {
 	Kinds []model.Stage // of tasks
+	// Indexed has the rule say which jobs are looked at.
+	Indexed bool
+	// Together has the jobs of all users tried at once. There is no slack in it.
+	Together bool
 	// Slack is how long users let offers pass in it for a good hit. The zero value is not at all.
 	Slack Slack
 	Wait  int // which of a user's waits counts that, below waits
@@ -146,6 +160,7 @@ const (
 type Dispatcher struct {
 	rule     Rule
 	launcher Launcher // the rule, nil if it takes no note of launches
+	index    Index    // the rule, nil if it has none
 	settings Settings
 	targets  TargetWaits
 
@@ -156,6 +171,8 @@ type Dispatcher struct {
 	mark      state.Revision // up to where the jobs follow the cluster
 	changed   []*state.Job
 	candidate Candidate
+	search    search
+	try       func(*state.Job) bool // of search
 	ranked    []ranked
 }
 
@@ -182,6 +199,8 @@ type user struct {
 func New(r Rule, s Settings) *Dispatcher {
 	d := &Dispatcher{rule: r, settings: s, targets: TargetWaits{Limit: s.TargetWait}}
 	d.launcher, _ = r.(Launcher)
+	d.index, _ = r.(Index)
+	d.try = d.tryJob
 	d.jobs = policy.JobsLeaving(func(k *job) { k.count(nil, [stages]bool{}) })
 	return d
 }
@@ -251,9 +270,14 @@ func (d *Dispatcher) Place(in *policy.Input) []model.Placement {
 	if !in.Offer.Usable() {
 		return nil
 	}
-	users := d.settings.Fairness.Users(in.View)
+	everybody := [...]*state.User{nil}
 	passes := d.rule.Passes(in)
 	for i := range passes {
+		users := everybody[:]
+		if !passes[i].Together {
+			users = d.settings.Fairness.Users(in.View)
+		}
+		d.candidate.Pass = i
 		for _, u := range users {
 			h := d.ask(in, u, &passes[i])
 			d.candidate.Job, d.candidate.Stage = nil, nil // keep no jobs
@@ -267,6 +291,9 @@ func (d *Dispatcher) Place(in *policy.Input) []model.Placement {
 
 // ask returns what a user takes of the offer in a pass, no job for nothing.
 func (d *Dispatcher) ask(in *policy.Input, u *state.User, p *Pass) hit {
+	if p.Together {
+		return d.best(in, nil, p, true)
+	}
 	k := d.users.Find(u)
 	if k == nil || !k.isOpen(p) {
 		return hit{}
@@ -326,40 +353,68 @@ type hit struct {
 	overtook bool // the starvation window put it before a lower key of a later job
 }
 
+// search is the state of best while it goes through jobs.
+type search struct {
+	in           *policy.Input
+	pass         *Pass
+	windows      policy.Window
+	chosen, best hit // chosen is the best of an earlier window
+}
+
 // best returns the user's candidate with the least key: of the earliest starvation
-// window that has any, and of equal ones the earliest.
+// window that has any, and of equal ones the earliest. Without a user it is that
+// of all jobs.
 func (d *Dispatcher) best(in *policy.Input, u *state.User, p *Pass, late bool) hit {
-	var chosen, best hit // chosen is the best of an earlier window
-	c := &d.candidate
-	*c = Candidate{Late: late, Found: math.MaxInt}
-	w := policy.Windows(in.View, d.settings.Window, d.settings.WindowMode)
-	for _, j := range u.Jobs() { // by arrival, so that windows follow each other
-		if w.Next(j) && best.Job != nil && chosen.Job == nil {
-			chosen = best
+	d.candidate = Candidate{Pass: d.candidate.Pass, Late: late, Found: math.MaxInt}
+	d.search = search{in: in, pass: p, windows: policy.Windows(in.View, d.settings.Window, d.settings.WindowMode)}
+	switch {
+	case p.Indexed:
+		d.index.Each(in, d.candidate.Pass, u, d.try)
+	case u == nil:
+		d.tryAll(in.View.Jobs())
+	default:
+		d.tryAll(u.Jobs())
+	}
+	h := d.search.best
+	if d.search.chosen.Job != nil {
+		h = d.search.chosen
+	}
+	d.search = search{} // keep no jobs
+	return h
+}
+
+// tryAll tries jobs by arrival, so that windows follow each other.
+func (d *Dispatcher) tryAll(jobs []*state.Job) {
+	for _, j := range jobs {
+		if !d.tryJob(j) {
+			return
 		}
-		k := d.jobs.Find(j)
-		if k == nil {
+	}
+}
+
+// tryJob compares a job's candidates with the best so far, and reports whether a
+// later job could change what was found.
+func (d *Dispatcher) tryJob(j *state.Job) bool {
+	s, c := &d.search, &d.candidate
+	if s.windows.Next(j) && s.best.Job != nil && s.chosen.Job == nil {
+		s.chosen = s.best
+	}
+	k := d.jobs.Find(j)
+	if k == nil {
+		return true
+	}
+	for _, kind := range s.pass.Kinds {
+		if !d.order(s.in, k, j, kind) || (s.best.Job != nil && !c.before(&s.best.Key)) {
 			continue
 		}
-		for _, kind := range p.Kinds {
-			if !d.order(in, k, j, kind) || (best.Job != nil && !c.before(&best.Key)) {
-				continue
-			}
-			best.Candidate = *c
-			c.Found = c.Line
-			if chosen.Job != nil {
-				chosen.overtook = true
-				return chosen
-			}
-		}
-		if best.Least && best.Job != nil {
-			return best
+		s.best.Candidate = *c
+		c.Found = c.Line
+		if s.chosen.Job != nil {
+			s.chosen.overtook = true
+			return false
 		}
 	}
-	if chosen.Job != nil {
-		return chosen
-	}
-	return best
+	return s.best.Job == nil || !s.best.Least
 }
 
 // order sets the candidate to a job's stage of a kind and its key. False is that
@@ -379,7 +434,7 @@ func (d *Dispatcher) order(in *policy.Input, k *job, j *state.Job, kind model.St
 func (d *Dispatcher) bestLocal(in *policy.Input, u *state.User) hit {
 	var best hit
 	n := in.Offer.Node
-	d.candidate = Candidate{Found: math.MaxInt}
+	d.candidate = Candidate{Pass: d.candidate.Pass, Found: math.MaxInt}
 	if len(u.Jobs()) <= in.View.StagesLocalTo(n) {
 		for _, j := range u.Jobs() {
 			if j.Map.LocalOn(n) {
@@ -411,7 +466,7 @@ func (d *Dispatcher) better(in *policy.Input, j *state.Job, best *hit) {
 
 // any reports whether the user has any candidate.
 func (d *Dispatcher) any(in *policy.Input, u *state.User, p *Pass) bool {
-	d.candidate = Candidate{Found: math.MaxInt}
+	d.candidate = Candidate{Pass: d.candidate.Pass, Found: math.MaxInt}
 	for _, j := range u.Jobs() {
 		if k := d.jobs.Find(j); k != nil {
 			for _, kind := range p.Kinds {

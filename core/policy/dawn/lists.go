@@ -1,0 +1,110 @@
+package dawn
+
+import (
+	"cmp"
+	"slices"
+
+	"heddle/core/model"
+	"heddle/core/shuffle"
+	"heddle/core/state"
+)
+
+// listKey names a list of jobs that prefer a rack in either state of the network,
+// by arrival: those of a user, or with "" of all.
+type listKey struct {
+	user model.UserID
+	rack int
+}
+
+// setPreferred derives the stage a job is in and the racks that it prefers for it,
+// and puts the job into the lists of these.
+func (o *onlinePlan) setPreferred(v state.View, j *state.Job, k *job) {
+	before := *k
+	k.stage, k.max.Rack, k.dep.Rack = "", shuffle.None, shuffle.None
+	if s := stageOf(j); s != nil {
+		c := k.choiceOf(s.Kind)
+		k.stage, k.max, k.dep = s.Kind, o.within(v, s, c, c.max), o.within(v, s, c, c.dep)
+	}
+	if o.params.Among == AmongUser {
+		k.user = j.User
+	}
+	if k.user != before.user || k.max.Rack != before.max.Rack || k.dep.Rack != before.dep.Rack {
+		o.unlist(&before)
+		o.list(k)
+	}
+}
+
+// stageOf returns the stage a job is in: maps while there are any to launch, then
+// reduces (§III-B1: they run one after the other in the plan).
+func stageOf(j *state.Job) *state.Stage {
+	switch {
+	case j.Map.Pending > 0:
+		return j.Map
+	case j.Reduce.Pending > 0 && j.ReducesDue():
+		return j.Reduce
+	case j.Graph != nil && j.Other.Pending > 0:
+		return j.Other
+	}
+	return nil
+}
+
+// within bounds how many tasks a rack is given to Waves: the rest goes to the rack
+// that is next by what draws the stage.
+func (o *onlinePlan) within(v state.View, s *state.Stage, c *choice, p shuffle.Pick) shuffle.Pick {
+	isFull := func(r int) bool { return s.Launched(r) >= o.params.Waves*s.RoomIn(v.Racks()[r]) }
+	if o.params.Waves == 0 || p.Rack == shuffle.None || !isFull(p.Rack) {
+		return p
+	}
+	next := shuffle.Pick{Rack: shuffle.None}
+	for r, b := range c.ByRack {
+		if r != p.Rack && b > 0 && (next.Rack == shuffle.None || b > c.ByRack[next.Rack]) && !isFull(r) {
+			next = shuffle.Pick{Rack: r, Cost: c.Total - b}
+		}
+	}
+	return next
+}
+
+// preferred returns where the job's stage is wanted in a state of the network.
+func (k *job) preferred(saturated bool) shuffle.Pick {
+	if saturated {
+		return k.max
+	}
+	return k.dep
+}
+
+// list puts a job into the lists of the racks it prefers.
+func (o *onlinePlan) list(k *job) {
+	for _, key := range k.listKeys() {
+		list := o.lists[key]
+		if i, found := slices.BinarySearchFunc(list, k, byArrival); !found && key.rack != shuffle.None {
+			o.lists[key] = slices.Insert(list, i, k)
+		}
+	}
+}
+
+// unlist takes a job out of the lists it is in.
+func (o *onlinePlan) unlist(k *job) {
+	for _, key := range k.listKeys() {
+		list := o.lists[key]
+		i, found := slices.BinarySearchFunc(list, k, byArrival)
+		switch {
+		case !found:
+		case len(list) == 1:
+			delete(o.lists, key)
+		default:
+			o.lists[key] = slices.Delete(list, i, i+1)
+		}
+	}
+}
+
+func (k *job) listKeys() [2]listKey { return [2]listKey{{k.user, k.max.Rack}, {k.user, k.dep.Rack}} }
+
+func byArrival(a, b *job) int {
+	return cmp.Or(cmp.Compare(a.submitted, b.submitted), cmp.Compare(a.id, b.id))
+}
+
+// forget takes a job that left out of all that is kept.
+func (o *onlinePlan) forget(k *job) {
+	o.unlist(k)
+	delete(o.tied, k.id)
+}
