@@ -20,6 +20,8 @@ type validator struct {
 	problems Problems
 }
 
+// newValidator returns a validator that finds the path of a key or row by the address
+// of its field, so that checks name fields of the struct instead of paths.
 func newValidator(d *document) *validator {
 	v := &validator{paths: map[any]string{}}
 	for _, k := range d.keys {

@@ -15,7 +15,7 @@ const DefaultListenAddress = "127.0.0.1:7909"
 // it are free for further ResourceManagers.
 const DefaultRelayAddress = "127.0.0.1:7930"
 
-// Default returns the configuration that no layer has given a key of. It is not
+// Default returns the configuration in which every key has its default. It is not
 // complete: the addresses of Hadoop's services have no default.
 func Default() Config {
 	var c Config

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -133,8 +134,8 @@ func (c *Client) BlockLocations(ctx context.Context, path string) ([]model.Block
 
 // Blocks returns the blocks of every file that a job with the given input path
 // would read: a file, a directory, or a pattern, with or without its hdfs://
-// authority. They come from the cache while it believes them. What a walk has
-// found when ctx ends is kept for the next one.
+// authority. Up to CacheAge they come from the cache. Files that were located
+// before an error are cached, so that the next call does not ask for them again.
 func (c *Client) Blocks(ctx context.Context, path string) (model.BlocksFact, error) {
 	p, err := c.paths.resolve(path)
 	if err != nil {
@@ -170,67 +171,54 @@ func (c *Client) Blocks(ctx context.Context, path string) (model.BlocksFact, err
 	return e.fact(path), nil
 }
 
-// locateAll returns the files of a walk with their blocks. Files that have not
-// changed since old, which may be nil, keep their blocks. With an error come
-// the files that are known all the same. A file that is gone since the walk is
-// left out.
+// locateAll returns the files of a walk with their blocks. A file that has not
+// changed since old, which may be nil, keeps its blocks. A file that was deleted
+// since the walk is left out. With an error, the files located so far are returned.
 func (c *Client) locateAll(ctx context.Context, w *walk, old *entry) ([]locatedFile, error) {
-	files, located := reuseLocated(w, old)
+	files := reuseLocated(w, old)
 	oldest := c.now().Add(-relocateAfter * c.cfg.CacheAge)
 	var asked atomic.Int64
 	reused := 0
 	group, groupCtx := errgroup.WithContext(ctx)
 	group.SetLimit(c.cfg.Concurrency)
 	for i := range w.files {
-		if f := &w.files[i]; f.located != nil {
+		f := &w.files[i]
+		switch {
+		case f.located != nil:
 			asked.Add(1)
-			files[i], located[i] = f.withLocated(w.lengths[i], c.now()), true
-			continue
-		}
-		if located[i] && files[i].at.After(oldest) {
+			files[i] = f.withLocated(w.lengths[i], c.now())
+		case files[i].at.After(oldest):
 			reused++
-			continue
+		case groupCtx.Err() == nil:
+			group.Go(func() error {
+				at := c.now()
+				blocks, err := c.web.locate(groupCtx, f, w.lengths[i])
+				if _, deleted := errors.AsType[*NotFoundError](err); deleted {
+					files[i] = locatedFile{}
+					return nil
+				}
+				if err == nil {
+					asked.Add(1)
+					files[i] = locatedFile{fileStatus: *f, bytes: w.lengths[i], at: at, blocks: blocks}
+				}
+				return err
+			})
 		}
-		if groupCtx.Err() != nil {
-			break
-		}
-		group.Go(func() error {
-			at := c.now()
-			blocks, err := c.web.locate(groupCtx, &w.files[i], w.lengths[i])
-			if err == nil {
-				asked.Add(1)
-				files[i] = locatedFile{fileStatus: w.files[i], bytes: w.lengths[i], at: at, blocks: blocks}
-			}
-			if _, gone := errors.AsType[*NotFoundError](err); gone {
-				located[i] = false
-				return nil
-			}
-			located[i] = located[i] || err == nil
-			return err
-		})
 	}
 	err := group.Wait()
 	if err == nil {
 		err = ctx.Err()
 	}
 	c.cache.count(reused, int(asked.Load()))
-	n := 0
-	for i := range files {
-		if located[i] {
-			files[n] = files[i]
-			n++
-		}
-	}
-	return files[:n:n], err
+	return slices.Clip(slices.DeleteFunc(files, func(f locatedFile) bool { return f.at.IsZero() })), err
 }
 
-// reuseLocated returns room for the files of a walk, filled where old has a file with
-// the same modification time and length to locate, and which those are.
-func reuseLocated(w *walk, old *entry) (files []locatedFile, located []bool) {
-	files = make([]locatedFile, len(w.files))
-	located = make([]bool, len(w.files))
+// reuseLocated returns an element for each file of a walk: the one of old if
+// modification time and length to locate are the same, a zero one otherwise.
+func reuseLocated(w *walk, old *entry) []locatedFile {
+	files := make([]locatedFile, len(w.files))
 	if old == nil {
-		return files, located
+		return files
 	}
 	byPath := make(map[string]*locatedFile, len(old.files))
 	for i := range old.files {
@@ -239,8 +227,8 @@ func reuseLocated(w *walk, old *entry) (files []locatedFile, located []bool) {
 	for i := range w.files {
 		f := byPath[w.files[i].path]
 		if f != nil && f.modified == w.files[i].modified && f.bytes == w.lengths[i] {
-			files[i], located[i] = *f, true
+			files[i] = *f
 		}
 	}
-	return files, located
+	return files
 }

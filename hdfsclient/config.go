@@ -54,7 +54,7 @@ type Config struct {
 	// CacheBlocks is how many blocks and files the cache holds; a block takes
 	// about 170 bytes at replication 3. Default 500,000.
 	CacheBlocks int
-	// CacheAge is how long a path's blocks are believed without asking. After
+	// CacheAge is how long a path's blocks come from the cache unchecked. After
 	// that its files are listed again, and those whose modification time and
 	// length are unchanged keep their locations, for relocateAfter times this
 	// age at most: replicas move without a change of either. Default 5 min.

@@ -121,7 +121,7 @@ func decodeTopology(body []byte) (map[string]model.RackID, error) {
 }
 
 // DataNodes returns the DataNodes as the NameNode sees them, with their racks.
-// Racks come from NameNodeInfo, or from /topology where that does not tell; a
+// Racks come from NameNodeInfo, or from /topology if it has none; a
 // DataNode in neither is in model.DefaultRack. In safe mode, when not all of
 // them have reported, it returns *SafeModeError.
 func (c *Client) DataNodes(ctx context.Context) (model.DataNodesFact, error) {
@@ -171,8 +171,8 @@ func decodeSafeMode(body []byte) (bool, error) {
 	return len(answer.Beans) > 0 && strings.EqualFold(string(answer.Beans[0].State), "safeMode"), nil
 }
 
-// checkActive finds the active NameNode and returns nil if it knows its blocks,
-// which is not so in safe mode. An answer younger than age is believed.
+// checkActive finds the active NameNode and returns nil unless it is in safe mode,
+// when it does not know all blocks. A result younger than age, in milliseconds, is reused.
 func (c *Client) checkActive(ctx context.Context, age int64) error {
 	now := c.now().UnixMilli()
 	if at := c.readyAt.Load(); at > 0 && now >= at && now-at < age {

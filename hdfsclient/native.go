@@ -25,7 +25,7 @@ type native struct {
 	options   ipc.Options
 	budget    *rest.Budget // nil is unlimited
 
-	lock   chan struct{} // holds a token while nobody uses the next two
+	lock   chan struct{} // guards the next two; holds a token while it is free
 	client *ipc.Client   // nil before the first call and after a failure
 	active int           // of addresses
 
@@ -110,7 +110,7 @@ func (n *native) connection(ctx context.Context) (*ipc.Client, int, error) {
 	return n.client, n.active, err
 }
 
-// switchNameNode turns to the next NameNode, unless another call has done so.
+// switchNameNode makes the next NameNode the active one, unless another call has done so.
 func (n *native) switchNameNode(ctx context.Context, active int) {
 	select {
 	case <-n.lock:
@@ -128,9 +128,9 @@ func (n *native) switchNameNode(ctx context.Context, active int) {
 	}
 }
 
-// call asks the active NameNode, then each other, and the first one again,
-// whose connection may only have been old. What is an answer of the active one
-// comes back as this package's error for it.
+// call asks the active NameNode, then each other one, and then the first again,
+// since only its connection may have failed. An exception of the active NameNode
+// becomes an error of this package.
 func (n *native) call(ctx context.Context, path, method string, request []byte) ([]byte, error) {
 	var standby, starting, failed error
 	for range len(n.addresses) + 1 {

@@ -126,7 +126,7 @@ func entryPath(dir, name string) (string, error) {
 	return join(dir, name), nil
 }
 
-// extractSelf takes the entry that is the listed path itself out of the others.
+// extractSelf moves the entry of the listed path itself from entries to self.
 func (p *nativePage) extractSelf(dir string) {
 	kept := p.entries[:0]
 	for i := range p.entries {
@@ -279,7 +279,7 @@ func (d *decoder) nativeLocation(message []byte) error {
 	return nil
 }
 
-// withLocated returns the file with the blocks its listing told of that begin
+// withLocated returns the file with those blocks of its listing that begin
 // within its first bytes.
 func (f *fileStatus) withLocated(bytes int64, at time.Time) locatedFile {
 	l := locatedFile{fileStatus: *f, bytes: bytes, at: at, blocks: f.located}

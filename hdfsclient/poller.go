@@ -14,7 +14,7 @@ import (
 	"heddle/yarnproxy/poll"
 )
 
-// Poller reads the blocks of the paths that are wanted and the DataNodes, and
+// Poller reads the blocks of jobs' input paths and the DataNodes, and
 // sends them as observations. Its methods are called from one goroutine.
 type Poller struct {
 	client     *Client
@@ -22,19 +22,20 @@ type Poller struct {
 	log        hclog.Logger
 
 	runner *poll.Runner
-	paths  map[string]*schedule // by path as wanted
+	paths  map[string]*schedule // by path as in inputPaths
 	nodes  schedule
 }
 
-// schedule is one thing to read again and again.
+// schedule says when to read a path or the DataNodes again, and how the last read
+// ended.
 type schedule struct {
 	due        time.Time
 	backoff    poll.Backoff
 	lastResult model.PollResult // of the last attempt
-	pathError  bool             // the last attempt failed for the path's own sake
+	pathError  bool             // the last attempt failed because of the path, not of the NameNode
 }
 
-// NewPoller builds a poller. Wanted returns the input paths of the jobs that
+// NewPoller builds a poller. inputPaths returns the input paths of the jobs that
 // are live now; it is called once a round and must not block.
 func NewPoller(client *Client, wanted func() []string) *Poller {
 	p := &Poller{client: client, inputPaths: wanted, log: client.opts.Log.Named("hdfs"), paths: make(map[string]*schedule)}
@@ -57,13 +58,13 @@ type round struct {
 	*poll.Round
 	result     model.PollResult
 	errs       []string
-	stop       bool // no use in asking for more in this round
+	stop       bool // the round sends no more requests
 	serverDown bool // because the NameNode does not answer
 }
 
-const maxErrors = 3 // told of one round
+const maxErrors = 3 // in the text of one round
 
-// errRoundTime ends what a round has no time for.
+// errRoundTime is the error of a request that the round has no time for.
 var errRoundTime = errors.New("the time of the round is over; the rest follows in the next")
 
 // poll runs one round.
@@ -79,7 +80,7 @@ func (p *Poller) poll(ctx context.Context, current *poll.Round) poll.Outcome {
 	return poll.Outcome{Result: r.result, Error: strings.Join(r.errs, "; "), BackOff: r.serverDown, Partial: !r.serverDown}
 }
 
-// withinRound calls f with what is left of the round's time.
+// withinRound calls f with a context that ends with the round.
 func (r *round) withinRound(ctx context.Context, f func(context.Context) error) error {
 	limited, cancel := context.WithTimeout(ctx, r.client.cfg.RoundTime-r.Elapsed())
 	defer cancel()
@@ -90,7 +91,8 @@ func (r *round) withinRound(ctx context.Context, f func(context.Context) error) 
 	return err
 }
 
-// recordError takes an error into the round's result.
+// recordError updates the round's result and texts by an error, and stops the
+// round if further requests would fail, too.
 func (r *round) recordError(err error) {
 	var safeMode *SafeModeError
 	result := pollResult(err)
@@ -155,7 +157,7 @@ func (r *round) readPaths(ctx context.Context) {
 	}
 }
 
-// stopForBudget ends a round that has more to ask than it may.
+// stopForBudget ends a round that has more due than it may read.
 func (r *round) stopForBudget() {
 	r.stop = true
 	if r.result == model.PollOK {
@@ -163,7 +165,8 @@ func (r *round) stopForBudget() {
 	}
 }
 
-// duePaths brings paths in line with what is wanted, and returns those due.
+// duePaths schedules the input paths of jobs that are live, and no others, and
+// returns those due, longest overdue first.
 func (r *round) duePaths() []string {
 	now := r.client.now()
 	wanted := r.inputPaths()
@@ -191,7 +194,8 @@ func (r *round) duePaths() []string {
 	return due
 }
 
-// recordSuccess notes that something was read, and says so if it could not be before.
+// recordSuccess schedules the next read, and logs that this one succeeded if the
+// last one failed.
 func (r *round) recordSuccess(at *schedule, what string, again time.Duration) {
 	if at.backoff.Failing() {
 		r.log.Info("can be read again", "what", what)
@@ -199,11 +203,11 @@ func (r *round) recordSuccess(at *schedule, what string, again time.Duration) {
 	*at = schedule{due: r.client.now().Add(again), lastResult: model.PollOK}
 }
 
-// recordFailure notes that something could not be read, and says so once.
+// recordFailure schedules the next attempt, and logs an error that differs from the last one.
 func (r *round) recordFailure(at *schedule, what string, err error) {
 	r.recordError(err)
 	if r.stop {
-		at.due = r.client.now() // behind what else is due; the round says what happened
+		at.due = r.client.now() // behind what else is due; the round reports the error
 		return
 	}
 	result, about := pollResult(err), isPathError(err)

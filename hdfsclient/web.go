@@ -39,11 +39,11 @@ type fileStatus struct {
 	length    int64 // bytes
 	modified  int64 // ms since the Unix epoch
 	blockSize int64 // bytes
-	// located are the file's blocks when its listing told of them, and not nil then; nil when they are to be asked for.
+	// located are the blocks that came with the listing; nil if they are to be asked for.
 	located []model.Block
 }
 
-// blocks returns how many blocks the file has, as far as its length tells.
+// blocks returns how many blocks the file has by its length.
 func (f *fileStatus) blocks() int {
 	switch {
 	case f.length <= 0:
@@ -98,8 +98,8 @@ func (w *web) getPath(ctx context.Context, path, op, query string, use func(body
 	return classify(path, w.get(ctx, resource(path, op, query), use))
 }
 
-// preferNewer sends the newer of two operations, and the older once the NameNode
-// has said that it does not know the newer.
+// preferNewer sends the newer of two operations. Once the NameNode has refused it as
+// unknown, it sends the older.
 func (w *web) preferNewer(old *atomic.Bool, newer, older func() error) error {
 	if !old.Load() {
 		err := newer()

@@ -24,7 +24,7 @@ func newCauses() causes {
 	return causes{reasons: map[model.Reason]int64{}, rules: map[model.Rule]int64{}, byPolicy: map[string]*causeCounts{}}
 }
 
-// add takes in what a snapshot counts beyond the one before.
+// add attributes what was counted since the last snapshot to the policy in charge now.
 func (c *causes) add(snap *snapshot.Snapshot, policy string) {
 	if policy == "" {
 		return

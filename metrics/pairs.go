@@ -12,15 +12,15 @@ import (
 const other = "other"
 
 // pairs chooses which rack pairs of one kind of traffic get a series of their
-// own. A pair that got one keeps it. While all pairs that carry anything fit,
-// all get one; beyond that only a pair that carries at least its even share of
-// the whole does, so that the series left are not spent on trickles.
+// own, for ever. While there are at most limit pairs with traffic, each gets one.
+// Beyond that, only a pair with at least 1/limit of all traffic does, so that the
+// series that remain go to pairs that matter.
 //
 // A counter must not go back: what a pair carried while it had no series stays
 // in "other", and its own series starts from there.
 type pairs struct {
 	limit      int
-	exported   []pair
+	exported   []pair // those with a series of their own
 	isExported map[[2]int]bool
 	overflowed bool    // at the last scrape some pairs had no series of their own
 	otherBytes float64 // "other" as last exported
@@ -53,7 +53,8 @@ func (p *pairs) collect(s sink, kind snapshot.TrafficKind, t *snapshot.Traffic) 
 	s.put(crossRack, p.otherBytes, other, other, string(kind))
 }
 
-// addPairs gives series to pairs that deserve one, those with most traffic first.
+// addPairs gives a series to pairs with at least share bytes, those with most
+// traffic first. carrying is the number of pairs with traffic.
 func (p *pairs) addPairs(rows [][]float64, share float64, carrying int) {
 	if carrying <= p.limit {
 		share = 0

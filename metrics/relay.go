@@ -40,8 +40,9 @@ func (s sink) putRelay(r *model.Relay, now model.Time) {
 	s.putSteered(r, now)
 }
 
-// putSteered sends how many containers wait for what, and for how long. A key with a cause is
-// passed as asked, whatever would be done to it.
+// putSteered sends how many outstanding containers each action is in force for, and
+// since when the oldest is. A key with a cause is passed as asked: no action is in
+// force for it.
 func (s sink) putSteered(r *model.Relay, now model.Time) {
 	containers, oldest := map[model.Action]int{}, now
 	for i := range r.Attempts {

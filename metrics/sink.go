@@ -64,7 +64,7 @@ func usualStates() []model.NodeState {
 	return []model.NodeState{model.NodeRunning, model.NodeUnhealthy, model.NodeLost}
 }
 
-// putRack sends one rack. A rack that has lost all its nodes and replicas is gone.
+// putRack sends one rack, unless it has neither nodes nor replicas any more.
 func (s sink) putRack(v *snapshot.Rack, blocks bool) {
 	id, known := string(v.ID), v.HDFSBlocks
 	for _, n := range v.Nodes { // order-free: a sum

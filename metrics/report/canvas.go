@@ -21,8 +21,8 @@ func digits(n int) string { return strconv.Itoa(n) }
 type drawing struct {
 	ID     string
 	Name   string // what stands above it
-	Title  string // the same in full, for those who hear it
-	Text   string // what is to be seen, for those who do not see it
+	Title  string // the same in full, for screen readers
+	Text   string // what the drawing shows, in words
 	Width  num
 	Height num
 	Shapes []shape

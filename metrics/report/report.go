@@ -50,7 +50,7 @@ func write(dir string, p *page) error {
 		err = os.Rename(tmp.Name(), filepath.Join(dir, pageName))
 	}
 	if err != nil {
-		_ = os.Remove(tmp.Name()) // what is wrong is said already
+		_ = os.Remove(tmp.Name()) // the first error is returned
 	}
 	return err
 }

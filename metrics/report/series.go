@@ -53,7 +53,7 @@ type spread struct {
 	mid, least, most float64
 }
 
-// medianAndRange returns it for a figure of a series, which has a run at least.
+// medianAndRange summarizes a figure over the runs of a series, of which there is at least one.
 func (s *series) medianAndRange(of func(*sim.Run) float64) spread {
 	values := make([]float64, len(s.runs))
 	for i, r := range s.runs {

@@ -28,18 +28,18 @@ const (
 type collector struct {
 	rackLabel      prom.LabelName
 	directionLabel prom.LabelName
-	known          map[model.RackID]bool // nil takes any rack
+	known          map[model.RackID]bool // nil allows any rack
 	limit          int                   // series in all
 	series         int
 	rates          map[model.RackID]map[direction]model.BytesPerSecond
-	duplicated     map[model.RackID]bool // two series for the same
+	duplicated     map[model.RackID]bool // racks with two series for one direction
 	firstErrors    []error
 	omittedErrors  int // bad ones beyond those kept
 }
 
-// add takes in an answer. The direction is that of the query, or "" where the
-// series carry it in a label. Series that cannot be used are noted and left
-// out; an answer that is no vector at all is an error.
+// add adds the series of an answer. The direction is that of the query, or "" if the
+// series carry it in a label. Series that cannot be used are recorded as errors and
+// left out; an answer that is no vector at all is an error.
 func (c *collector) add(value prom.Value, of direction) error {
 	if value == nil {
 		return errors.New("the answer holds no result")

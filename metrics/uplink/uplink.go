@@ -155,7 +155,7 @@ func (p *Poller) poll(ctx context.Context, current *poll.Round) poll.Outcome {
 // errUnusable is met when not one rack has a rate in each direction.
 var errUnusable = errors.New("not one rack's uplink load is in the answer")
 
-// runQueries runs the queries. The note is about series that were left out.
+// runQueries runs the queries. partialErr is about series that were left out.
 func (p *Poller) runQueries(ctx context.Context) (samples []model.UplinkSample, partialErr, err error) {
 	c := &collector{
 		rackLabel: prom.LabelName(p.cfg.RackLabel), directionLabel: prom.LabelName(p.cfg.DirectionLabel), limit: p.cfg.MaxSeries,

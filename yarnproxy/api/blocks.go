@@ -22,7 +22,7 @@ type blocksBody struct {
 	Blocks []blockBody `json:"blocks"`
 }
 
-// rackBlocks is what lies on one rack.
+// rackBlocks is the part of the blocks on one rack.
 type rackBlocks struct {
 	Rack   model.RackID `json:"rack"`
 	Bytes  model.Bytes  `json:"bytes"`  // of blocks with a replica there

@@ -16,11 +16,12 @@ const hypotheticalID model.AppID = "what-if"
 type draft struct {
 	q       *query
 	in      *placementsRequest
-	ignored map[string]bool // hosts nobody knows
+	ignored map[string]bool // hosts that the snapshot does not have
 	blocks  []model.BlocksFact
 }
 
-// request checks the body against the snapshot.
+// request checks the body against the snapshot and builds the facts that sources
+// would report of such a job.
 func (d *draft) request() (Request, error) {
 	d.checkBody()
 	if len(d.q.errors) > 0 {
@@ -165,7 +166,7 @@ func (d *draft) count(stage model.Stage) int {
 }
 
 // findBlocks gathers the blocks of the input, leaving out replicas on hosts
-// that nobody places in a rack.
+// whose rack is unknown.
 func (d *draft) findBlocks() error {
 	if len(d.in.Blocks) > 0 {
 		f := model.BlocksFact{Path: "what-if", Files: 1}
@@ -314,8 +315,8 @@ func sortedKeys[K ~string, V any](m map[K]V) []K {
 	return keys
 }
 
-// doneMaps stands for the map output that lies on racks already: one completed
-// map on each rack that wrote all of it.
+// doneMaps represents the map output that is on racks already: one completed map
+// on each of these racks, which wrote all of its output.
 func (d *draft) doneMaps() []model.Task {
 	var out []model.Task
 	for _, rack := range sortedKeys(d.in.MapOutput) {
@@ -337,7 +338,7 @@ func (d *draft) counters() model.CountersFact {
 	return f
 }
 
-// placements turns the advice into nodes and racks.
+// placements builds the answer: nodes and racks for the plans of the advice.
 func (d *draft) placements(r Request, advice Advice) placementsBody {
 	out := placementsBody{Policy: advice.Policy, Placements: []placementWish{}, Unanswered: []stageUnanswered{}}
 	out.IgnoredHosts = sortedKeys(d.ignored)

@@ -124,7 +124,7 @@ func isValidID(id string) bool {
 }
 
 // limited serves at most Concurrency requests at once. One more is refused at
-// once: a queue would only make everybody late.
+// once: a queue would only delay every request.
 func (s *server) limited(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		select {
@@ -271,5 +271,5 @@ func (s *server) snapshotCache() *snapshotCache {
 	if now := s.current.Load(); now.snap == snap {
 		return now
 	}
-	return next // somebody is ahead already
+	return next // another request has cached a newer snapshot
 }

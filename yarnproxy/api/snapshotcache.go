@@ -16,11 +16,11 @@ const (
 	maxBodyBytes = 32 << 20
 )
 
-// errUnbuilt is met by those who waited for a body whose making panicked.
+// errUnbuilt is the error of requests that waited for a body whose encoding panicked.
 var errUnbuilt = errors.New("the answer could not be made")
 
-// snapshotCache is a snapshot with what is derived from it: encoded bodies that are
-// asked for again and again, and nodes by rack. It goes when the snapshot does.
+// snapshotCache is a snapshot with what is derived from it: encoded bodies, and
+// nodes by rack.
 type snapshotCache struct {
 	snap *snapshot.Snapshot
 
@@ -33,7 +33,7 @@ type snapshotCache struct {
 	bytes  int
 }
 
-// body is an encoded answer, made once however many ask for it at a time.
+// body is an encoded answer; concurrent requests for it share one encoding.
 type body struct {
 	once sync.Once
 	data []byte
@@ -44,8 +44,8 @@ func newSnapshotCache(snap *snapshot.Snapshot) *snapshotCache {
 	return &snapshotCache{snap: snap, bodies: map[string]*body{}}
 }
 
-// body returns the encoded answer of a key, making it if nobody has. Beyond the
-// limits an answer is made and not kept.
+// body returns the encoded answer of a key, which build makes unless it is cached.
+// Beyond the limits an answer is not cached.
 func (p *snapshotCache) body(key string, build func() ([]byte, error)) ([]byte, error) {
 	p.mu.Lock()
 	b := p.bodies[key]
@@ -67,7 +67,7 @@ func (p *snapshotCache) body(key string, build func() ([]byte, error)) ([]byte, 
 	return b.data, b.err
 }
 
-// finishBody accounts for a body, and forgets one that could not be made.
+// finishBody counts the size of a cached body, and removes one that build failed to make.
 func (p *snapshotCache) finishBody(key string, b *body) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

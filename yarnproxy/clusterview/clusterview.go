@@ -36,7 +36,7 @@ type View struct {
 	newerTargets map[stageOfApp]asks.Target // since the newest snapshot
 }
 
-// indexedSnapshot is one snapshot in the relay's terms. It is immutable.
+// indexedSnapshot is a snapshot with the relay's own types built from it. It is immutable.
 type indexedSnapshot struct {
 	snapshot   *snapshot.Snapshot
 	nodes      *asks.Site
@@ -133,7 +133,7 @@ func (v *View) App(id model.AppID) (amrm.App, bool) {
 	return app, ok
 }
 
-// Site implements amrm.Guide.
+// Site implements amrm.Guide: the nodes by rack, and whether they are younger than maxAge.
 func (v *View) Site() (at *asks.Site, fresh bool) {
 	newest := v.newest.Load()
 	if newest == nil {
@@ -142,7 +142,7 @@ func (v *View) Site() (at *asks.Site, fresh bool) {
 	return newest.nodes, v.time() <= newest.staleAfter
 }
 
-// Target implements amrm.Guide.
+// Target implements amrm.Guide: the newest plan of an application's stage.
 func (v *View) Target(app model.AppID, stage model.Stage) (asks.Target, bool) {
 	v.mu.Lock()
 	t, ok := v.newerTargets[stageOfApp{app, stage}]
@@ -170,8 +170,8 @@ func targetOf(p *model.Plan) asks.Target {
 	return asks.Target{Racks: p.Racks, Hold: p.Hold, Until: p.Until, Reason: p.Reason}
 }
 
-// Decide implements amrm.Guide. It applies the application's asks and plans for this
-// application only.
+// Decide implements amrm.Guide. It has the loop apply the application's asks and plan
+// for this application alone; Target returns these plans until the next snapshot.
 func (v *View) Decide(ctx context.Context, app model.AppID, asked []model.AskRow) {
 	_ = v.loop.PlanApp(ctx, v.asksOf(app, asked), app, func(plans []*model.Plan) { // if ctx ends first, the relay forwards the call unchanged
 		v.mu.Lock()
@@ -188,7 +188,7 @@ func (v *View) asksOf(app model.AppID, rows []model.AskRow) model.Observation {
 	return model.Observation{Source: model.SourceRelay, At: v.time(), Fact: model.AsksFact{App: app, Rows: rows}}
 }
 
-// Pending implements amrm.Guide.
+// Pending implements amrm.Guide: the asks that the ResourceManager last reported, and when.
 func (v *View) Pending(app model.AppID) (rows []model.AskRow, at model.Time, ok bool) {
 	newest := v.newest.Load()
 	if newest == nil {

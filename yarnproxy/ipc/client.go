@@ -36,7 +36,7 @@ type Client struct {
 	id      [16]byte
 	conn    net.Conn
 	slots   chan struct{} // one for each call that runs
-	turn    chan struct{} // holds a token while nobody writes
+	lock    chan struct{} // guards writes to conn; holds a token while it is free
 	ended   chan struct{} // closed when the reader has ended
 
 	mu      sync.Mutex
@@ -90,9 +90,9 @@ func Dial(ctx context.Context, address string, o Options) (*Client, error) {
 	}
 	c := &Client{
 		address: address, opts: o, conn: conn, waiting: make(map[int32]chan<- answer),
-		slots: make(chan struct{}, o.MaxCalls), turn: make(chan struct{}, 1), ended: make(chan struct{}),
+		slots: make(chan struct{}, o.MaxCalls), lock: make(chan struct{}, 1), ended: make(chan struct{}),
 	}
-	c.turn <- struct{}{}
+	c.lock <- struct{}{}
 	_, _ = rand.Read(c.id[:]) // never fails
 	go c.read()
 	hello := AppendPreamble(nil, Preamble{Version: rpcVersion, Auth: AuthNone})
@@ -193,11 +193,11 @@ func (c *Client) fail(err error) {
 }
 
 // write sends frames. When ctx ends in the middle the connection does too:
-// nobody could tell where the next frame begins.
+// the server could not find the beginning of the next frame.
 func (c *Client) write(ctx context.Context, frames []byte) error {
 	select {
-	case <-c.turn:
-		defer func() { c.turn <- struct{}{} }()
+	case <-c.lock:
+		defer func() { c.lock <- struct{}{} }()
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -213,7 +213,7 @@ func (c *Client) write(ctx context.Context, frames []byte) error {
 	return nil
 }
 
-// read hands answers to those who wait for them, until the connection ends.
+// read delivers answers to the calls that wait for them, until the connection ends.
 func (c *Client) read() {
 	defer close(c.ended)
 	frames := NewReader(c.conn, c.opts.MaxResponse)
@@ -250,7 +250,7 @@ func (c *Client) deliver(payload []byte) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if waiting, ok := c.waiting[h.CallID]; ok { // or it is late, and nobody waits any more
+	if waiting, ok := c.waiting[h.CallID]; ok { // otherwise it is late: the call has given up
 		waiting <- a
 		delete(c.waiting, h.CallID)
 	}

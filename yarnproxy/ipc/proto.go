@@ -50,7 +50,7 @@ func (f *Fields) Next() bool {
 	return true
 }
 
-// decodeField reads what common cannot.
+// decodeField reads the fields that common leaves to it: any number, any wire type.
 func (f *Fields) decodeField() bool {
 	num, typ, n := protowire.ConsumeTag(f.rest)
 	if n < 0 {
@@ -196,7 +196,8 @@ func (f *Fields) Nested(err error) {
 	}
 }
 
-// cutDelimited returns the message that its length as a varint precedes, and what follows it.
+// cutDelimited reads a message with its length before it, and returns it and what
+// follows it.
 func cutDelimited(what string, b []byte) (message, rest []byte, err error) {
 	message, n := protowire.ConsumeBytes(b)
 	if n < 0 {

@@ -99,7 +99,7 @@ func (r *Reader) Buffered() []byte {
 // it lets the kernel copy where it can.
 func (r *Reader) Raw() io.Reader { return &raw{ahead: r.Buffered(), r: r.r} }
 
-// consume returns the next n bytes, n at most the size of small.
+// consume returns the next n bytes and advances over them; n is at most the size of small.
 func (r *Reader) consume(n int) ([]byte, error) {
 	if err := r.fill(n); err != nil {
 		return nil, err
@@ -148,6 +148,7 @@ func (r *Reader) fillBig() ([]byte, error) {
 	return (*r.big)[:total:total], nil
 }
 
+// releaseBig returns the buffer of a large frame to the pool.
 func (r *Reader) releaseBig() {
 	if len(*r.big) <= keepBig {
 		bigBuffers.Put(r.big)
@@ -165,7 +166,7 @@ func (r *Reader) read(b []byte) (int, error) {
 	return 0, io.ErrNoProgress
 }
 
-// atEnd tells the end of a stream within something from its end before it.
+// atEnd returns io.ErrUnexpectedEOF if the stream ends within a frame or preamble, else err.
 func atEnd(err error, within bool) error {
 	if within && errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF

@@ -15,20 +15,20 @@ type reporter struct {
 	optional map[string]model.PollResult // of the last attempt at each optional part
 }
 
-// without notes that something optional could be read (err nil) or not.
+// without logs when something optional cannot be read any more, or (err nil) again.
 func (r *reporter) without(what string, err error) {
 	result := rest.FromError(err)
 	before, known := r.optional[what]
 	r.optional[what] = result
 	switch {
 	case result == model.PollOK && known && before != model.PollOK:
-		r.log.Info("resource manager tells again what it did not", "what", what)
+		r.log.Info("an optional part of the resource manager's state can be read again", "what", what)
 	case result != model.PollOK && before != result:
-		r.log.Warn("resource manager does not tell everything; going on without", "what", what, "error", err, "do", advice(result))
+		r.log.Warn("an optional part of the resource manager's state cannot be read; continuing without it", "what", what, "error", err, "do", advice(result))
 	}
 }
 
-// changed notes that the active ResourceManager is another one or was started again.
+// changed logs that the active ResourceManager is another one or was restarted.
 func (r *reporter) changed(before, now model.ClusterFact) {
 	what := "resource manager was restarted"
 	if before.Address != now.Address {

@@ -176,7 +176,7 @@ func (r *round) readLocalities(ctx context.Context) error {
 	return nil
 }
 
-// spare lets a round go on without something: the error is said once, unless
+// spare lets a round go on without something: the error is logged once, unless
 // it concerns the ResourceManager as a whole.
 func (r *round) spare(what string, err error) error {
 	if err != nil && endsRound(err) {

@@ -117,6 +117,8 @@ func (c *Cluster) nodes() model.NodesFact {
 	return f
 }
 
+// dataNodes lists the DataNodes. The NameNode has the first one in another rack than
+// the ResourceManager, so that there is a mismatch to count.
 func dataNodes() model.DataNodesFact {
 	var f model.DataNodesFact
 	for r := range Racks {
