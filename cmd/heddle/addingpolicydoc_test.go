@@ -2,17 +2,78 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 )
+
+var pageFile = regexp.MustCompile("(?s)`([^`\n]+)`:\n\n```[a-z]*\n(.*?)```\n")
+
+func addingAPolicy(t *testing.T) []byte {
+	t.Helper()
+	page, err := os.ReadFile("../../docs/adding-a-policy.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return page
+}
+
+// TestAddingAPolicyCompiles: the page's policy compiles, and what the text of the
+// page names is there.
+func TestAddingAPolicyCompiles(t *testing.T) {
+	t.Parallel()
+	page := addingAPolicy(t)
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	replace := map[string]string{}
+	for i, block := range pageFile.FindAllSubmatch(page, -1) {
+		file := filepath.Join(t.TempDir(), strconv.Itoa(i))
+		write(t, file, block[2])
+		replace[filepath.Join(root, string(block[1]))] = file
+	}
+	overlay, err := json.Marshal(map[string]any{"Replace": replace})
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "overlay.json")
+	write(t, file, overlay)
+	goTool(t, root, "build", "-overlay", file, "./core/policy/lifo")
+
+	var code bytes.Buffer
+	for _, dir := range []string{"core/model", "core/policy", "core/policy/dispatch", "core/state", "core/state/jobs", "core/state/nodes"} {
+		files, err := filepath.Glob(filepath.Join(root, dir, "*.go"))
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%s: %v", dir, err)
+		}
+		for _, f := range files {
+			text, err := os.ReadFile(f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			code.Write(text)
+		}
+	}
+	names := regexp.MustCompile("(?:`|\\*\\*)(?:\\w+\\.)?([A-Z]\\w+)(?:\\(\\))?(?:`|\\*\\*)").FindAllSubmatch(page, -1)
+	if len(names) < 20 {
+		t.Errorf("the page has %d names", len(names))
+	}
+	for _, n := range names {
+		if declared := regexp.MustCompile(`(?m)^(func (\([^)]*\) )?|type |\t)` + string(n[1]) + `\b`); !declared.Match(code.Bytes()) {
+			t.Errorf("%s is declared nowhere", n[0])
+		}
+	}
+}
 
 // TestAddingAPolicyDoc does what docs/adding-a-policy.md says in a copy of the
 // module, and wants it to work and to touch the five files the page promises.
@@ -21,16 +82,13 @@ func TestAddingAPolicyDoc(t *testing.T) {
 		t.Skip("builds a copy of the module")
 	}
 	t.Parallel()
-	page, err := os.ReadFile("../../docs/adding-a-policy.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := addingAPolicy(t)
 	before := sourceFiles(t, "../..")
 	dir := t.TempDir()
 	for name, data := range before {
 		write(t, filepath.Join(dir, name), data)
 	}
-	for _, block := range regexp.MustCompile("(?s)`([^`\n]+)`:\n\n```[a-z]*\n(.*?)```\n").FindAllSubmatch(page, -1) {
+	for _, block := range pageFile.FindAllSubmatch(page, -1) {
 		write(t, filepath.Join(dir, string(block[1])), block[2])
 	}
 	entry := regexp.MustCompile("(?s)beside the others:\n\n```go\n(.*?)```\n").FindSubmatch(page)
