@@ -10,11 +10,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"heddle/configs"
+	"heddle/configs/strict"
 )
 
 const (
-	mbps configs.Rate = 1e6 / 8
-	mib  configs.Size = 1 << 20
+	mbps strict.Rate = 1e6 / 8
+	mib  strict.Size = 1 << 20
 )
 
 // The cluster of NAS's simulations (algorithms.md 3.3), in every way to write it.
@@ -110,7 +111,7 @@ groups:
 // clusterProblems returns what is wrong with a cluster, without the folder of its file.
 func clusterProblems(t *testing.T, c *configs.Cluster, err error, file string) []string {
 	t.Helper()
-	var ps configs.Problems
+	var ps strict.Problems
 	if !errors.As(err, &ps) || c != nil {
 		t.Fatalf("%+v, %v: want Problems", c, err)
 	}
@@ -191,7 +192,7 @@ func FuzzCluster(f *testing.F) {
 		}
 		hold := func(c *configs.Cluster, err error) {
 			t.Helper()
-			var ps configs.Problems
+			var ps strict.Problems
 			if err != nil {
 				if c != nil || !errors.As(err, &ps) || len(ps) == 0 || ps.Error() == "" {
 					t.Fatalf("an error that is no problem: %v", err)

@@ -18,6 +18,8 @@
 //	advanced  "true": the key's path begins with "advanced."
 package configs
 
+import "heddle/configs/strict"
+
 // Mode is what the service does with what it sees.
 type Mode string
 
@@ -132,9 +134,9 @@ type NetworkConfig struct {
 	// The utilisation of a rack's uplink at which it becomes saturated: above 0, at most 1.
 	Saturation float64 `yaml:"saturation" default:"0.8"`
 	// How often heddle samples the uplinks' utilisation.
-	Period Duration `yaml:"period" default:"1s" range:"100ms..1m" advanced:"true"`
+	Period strict.Duration `yaml:"period" default:"1s" range:"100ms..1m" advanced:"true"`
 	// The time constant of the moving average over the samples. `0s` averages nothing.
-	EWMA Duration `yaml:"ewma" default:"5s" range:"0s..10m" advanced:"true"`
+	EWMA strict.Duration `yaml:"ewma" default:"5s" range:"0s..10m" advanced:"true"`
 	// How far below `saturation` the utilisation must fall before the rack is no longer
 	// saturated.
 	Hysteresis float64 `yaml:"hysteresis" default:"0.05"`
@@ -145,15 +147,15 @@ type PolicyConfig struct {
 	// The policy's name. `heddle policies` lists them.
 	Name string `yaml:"name" default:"shufflewatcher"`
 	// The policy's own parameters. The policy checks them, and has a default for each.
-	Params Params `yaml:"params"`
+	Params strict.Params `yaml:"params"`
 }
 
 // StateConfig holds the limits of the cluster state in memory.
 type StateConfig struct {
 	// The policy makes no decision on cluster state that is older.
-	MaxAge Duration `yaml:"max_age" default:"30s" range:"1s..1h"`
+	MaxAge strict.Duration `yaml:"max_age" default:"30s" range:"1s..1h"`
 	// The shortest time between two snapshots for REST and metrics.
-	PublishInterval Duration `yaml:"publish_interval" default:"1s" range:"10ms..1m" advanced:"true"`
+	PublishInterval strict.Duration `yaml:"publish_interval" default:"1s" range:"10ms..1m" advanced:"true"`
 	// How many observations may wait to be applied to the state. When the queue is full the
 	// sources wait, and `heddle_queue_full_total` counts.
 	QueueLength int `yaml:"queue_length" default:"1024" range:"1..1000000" advanced:"true"`
@@ -175,9 +177,9 @@ type WebConfig struct {
 	// range that Prometheus has allotted to exporters.
 	ListenAddress string `yaml:"listen_address" default:"127.0.0.1:7909" format:"listen"`
 	// The largest body of a REST request. The answer to a larger one is 413.
-	MaxBody Size `yaml:"max_body" default:"1MiB" range:"1KiB..1GiB" advanced:"true"`
+	MaxBody strict.Size `yaml:"max_body" default:"1MiB" range:"1KiB..1GiB" advanced:"true"`
 	// The longest a REST request may take, from its first byte to the answer's last.
-	Timeout Duration `yaml:"timeout" default:"10s" range:"100ms..10m" advanced:"true"`
+	Timeout strict.Duration `yaml:"timeout" default:"10s" range:"100ms..10m" advanced:"true"`
 	// How many REST requests heddle serves at once. The answer to further ones is 503.
 	Concurrency int `yaml:"concurrency" default:"64" range:"1..65536" advanced:"true"`
 }
@@ -217,7 +219,7 @@ type RecordConfig struct {
 	// heddle never overwrites a file.
 	File string `yaml:"file"`
 	// The size at which heddle begins a new file.
-	MaxSize Size `yaml:"max_size" default:"1GiB" range:"1MiB..1TiB"`
+	MaxSize strict.Size `yaml:"max_size" default:"1GiB" range:"1MiB..1TiB"`
 	// How often heddle writes buffered records to the file. A crash loses no more than that.
-	FlushInterval Duration `yaml:"flush_interval" default:"1s" range:"10ms..1m" advanced:"true"`
+	FlushInterval strict.Duration `yaml:"flush_interval" default:"1s" range:"10ms..1m" advanced:"true"`
 }

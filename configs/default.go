@@ -1,6 +1,7 @@
 package configs
 
 import (
+	"heddle/configs/strict"
 	"heddle/core/model"
 )
 
@@ -19,7 +20,7 @@ const DefaultRelayAddress = "127.0.0.1:7930"
 // complete: the addresses of Hadoop's services have no default.
 func Default() Config {
 	var c Config
-	setDefaults(keysOf(&c))
+	strict.SetDefaults(strict.KeysOf(&c))
 	c.Relay.Stages = []RelayStage{
 		{Type: "MAPREDUCE", Priorities: []int{20}, Stage: model.StageMap},
 		{Type: "MAPREDUCE", Priorities: []int{10}, Stage: model.StageReduce},
@@ -28,17 +29,4 @@ func Default() Config {
 		{Type: "TEZ", LocalRows: LocalWithout, Stage: model.StageReduce},
 	}
 	return c
-}
-
-// setDefaults sets keys to the defaults of their tags.
-func setDefaults(keys []key) {
-	for _, k := range keys {
-		if text, ok := k.tag.Lookup("default"); ok {
-			v, err := parseText(k.field.Type(), text)
-			if err != nil {
-				panic("configs: the default of " + k.path + ": " + err.Error())
-			}
-			k.field.Set(v)
-		}
-	}
 }

@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"strings"
 
+	"heddle/configs/strict"
+
 	"heddle/configs/hadoopconf"
 )
 
@@ -59,13 +61,13 @@ func (l *loader) loadHadoop() {
 		l.reportHadoop("", err)
 		// A key that would have come from an unreadable file is not reported as missing.
 		for _, d := range discoveries() {
-			l.failed[d.path] = true
+			l.Failed[d.path] = true
 		}
 		return
 	}
 	l.hadoop = h
 	for _, d := range discoveries() {
-		if _, given := l.origins[d.path]; given || d.used != nil && !d.used(l.cfg) {
+		if _, given := l.Origins[d.path]; given || d.used != nil && !d.used(l.cfg) {
 			continue
 		}
 		s, ok, err := d.find(h, l.cfg)
@@ -77,7 +79,7 @@ func (l *loader) loadHadoop() {
 		case ok && d.path == "topology.table" && !isFile(s.Value): // it often is on the ResourceManager only
 			l.notices = append(l.notices, fmt.Sprintf("%s:%d: Hadoop's topology table %s is not on this machine; heddle uses the racks that Hadoop reports", s.From.File, s.From.Line, s.Value))
 		case ok:
-			l.giveText(d.path, hadoopOrigin(s.From), s.Value)
+			l.GiveText(d.path, hadoopOrigin(s.From), s.Value)
 		}
 	}
 	l.addHadoopNotices(h)
@@ -107,19 +109,19 @@ func (l *loader) addHadoopNotices(h *hadoopconf.Config) {
 // "" while the files are read.
 func (l *loader) reportHadoop(path string, err error) {
 	for _, e := range split(err) {
-		p := &Problem{Path: path, Message: e.Error()}
+		p := &strict.Problem{Path: path, Message: e.Error()}
 		if located, ok := errors.AsType[*hadoopconf.Error](e); ok {
-			p.Origin, p.Message = Origin{Layer: LayerHadoop, File: located.File, Line: located.Line, Name: located.Key}, located.Message
+			p.Origin, p.Message = strict.Origin{Layer: strict.LayerHadoop, File: located.File, Line: located.Line, Name: located.Key}, located.Message
 		} else if path == "" {
-			p.Path, p.Origin = "hadoop.conf_dir", l.origins["hadoop.conf_dir"]
+			p.Path, p.Origin = "hadoop.conf_dir", l.Origins["hadoop.conf_dir"]
 		}
-		l.failed[p.Path] = p.Path != ""
-		l.problems = append(l.problems, p)
+		l.Failed[p.Path] = p.Path != ""
+		l.Problems = append(l.Problems, p)
 	}
 }
 
-func hadoopOrigin(p hadoopconf.Property) Origin {
-	return Origin{Layer: LayerHadoop, File: p.File, Line: p.Line, Name: p.Key}
+func hadoopOrigin(p hadoopconf.Property) strict.Origin {
+	return strict.Origin{Layer: strict.LayerHadoop, File: p.File, Line: p.Line, Name: p.Key}
 }
 
 func isFile(path string) bool {
@@ -149,5 +151,5 @@ func relayListeners(h *hadoopconf.Config, c *Config) (hadoopconf.Setting, bool, 
 		}
 		listeners = append(listeners, RelayListener{RM: s.RM, Address: address, Upstream: s.Address})
 	}
-	return hadoopconf.Setting{Value: textOf(reflect.ValueOf(listeners)), From: from}, true, nil
+	return hadoopconf.Setting{Value: strict.TextOf(reflect.ValueOf(listeners)), From: from}, true, nil
 }

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"heddle/configs"
+	"heddle/configs/strict"
 )
 
 var update = flag.Bool("update", false, "write docs/config.md")
@@ -105,15 +106,15 @@ func readStructDocs(t *testing.T) *structDocs {
 // kindOf names the type of a key's value for people.
 func kindOf(t reflect.Type) string {
 	switch t {
-	case reflect.TypeFor[configs.Duration]():
+	case reflect.TypeFor[strict.Duration]():
 		return "duration"
-	case reflect.TypeFor[configs.Size]():
+	case reflect.TypeFor[strict.Size]():
 		return "size"
-	case reflect.TypeFor[configs.Rate]():
+	case reflect.TypeFor[strict.Rate]():
 		return "rate"
-	case reflect.TypeFor[map[string]configs.Rate]():
+	case reflect.TypeFor[map[string]strict.Rate]():
 		return "map of rates"
-	case reflect.TypeFor[configs.Params]():
+	case reflect.TypeFor[strict.Params]():
 		return "map"
 	}
 	switch t.Kind() { //nolint:exhaustive // the rest is text

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"heddle/configs"
+	"heddle/configs/strict"
 )
 
 // FuzzLoad holds that any text either loads or is refused with problems, and
@@ -34,7 +35,7 @@ func FuzzLoad(f *testing.F) {
 			File: file, HadoopConfDir: dir, Flags: map[string]string{"resource_manager.urls": "http://rm:8088", "hdfs.enabled": "false"},
 		})
 		if err != nil {
-			var ps configs.Problems
+			var ps strict.Problems
 			if !errors.As(err, &ps) || len(ps) == 0 || ps.Error() == "" {
 				t.Fatalf("an error that is no problem: %v", err)
 			}

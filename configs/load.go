@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 
+	"heddle/configs/strict"
+
 	"heddle/configs/hadoopconf"
 )
 
@@ -47,46 +49,58 @@ type Loaded struct {
 	// does not read.
 	Notices []string
 
-	origins map[string]Origin
+	origins map[string]strict.Origin
 }
 
 // Entry is one effective key.
 type Entry struct {
 	Path   string
 	Value  string
-	Origin Origin
+	Origin strict.Origin
 }
 
 // Load reads the configuration from all its layers and checks it. The error
 // is Problems, with everything that is wrong.
 func Load(opts Options) (*Loaded, error) {
 	cfg := Default()
-	l := &loader{document: newDocument(&cfg, Origin{}), cfg: &cfg, opts: opts, env: environment(opts.Env)}
+	l := &loader{Document: strict.NewDocument(&cfg, strict.Origin{}, hints()), cfg: &cfg, opts: opts, env: environment(opts.Env)}
 	l.loadFlags()
 	l.loadEnv()
 	if opts.File != "" {
-		l.readFile(opts.File, "configuration")
+		l.ReadFile(opts.File, "configuration")
 	}
 	l.loadHadoop()
 	l.giveStateFile("relay.journal", "relay")
 	l.giveStateFile("state.history_file", "history.json")
-	if _, given := l.origins["uplinks.capacity"]; !given && cfg.Uplinks.Oversubscription.Ratio > 0 {
+	if _, given := l.Origins["uplinks.capacity"]; !given && cfg.Uplinks.Oversubscription.Ratio > 0 {
 		cfg.Uplinks.Capacity = 0 // the ratio replaces the default
 	}
-	l.check(func(v *validator) { cfg.rules(v, opts.KnownPolicy) })
-	if err := l.err(); err != nil {
+	l.Check(func(v *strict.Validator) { cfg.rules(v, opts.KnownPolicy) })
+	if err := l.Err(); err != nil {
 		return nil, err
 	}
-	return &Loaded{Config: cfg, Hadoop: l.hadoop, Notices: append(l.notices, cfg.notices()...), origins: l.origins}, nil
+	return &Loaded{Config: cfg, Hadoop: l.hadoop, Notices: append(l.notices, cfg.notices()...), origins: l.Origins}, nil
+}
+
+// hints returns what problems of unknown keys say.
+func hints() strict.Hints {
+	return strict.Hints{
+		Removed: map[string]string{
+			"uplinks.prometheus.timeout":         "a query may take as long as uplinks.prometheus.interval, at most 10s",
+			"uplinks.shuffle_jmx.timeout":        "a request may take as long as uplinks.shuffle_jmx.interval, at most 10s",
+			"uplinks.shuffle_jmx.datanode_https": "it had no effect; DataNodes are read over HTTPS where NodeManagers are",
+		},
+		PathKeys: "security.keytab, security.ccache, --web.config.file",
+	}
 }
 
 // Entries lists every key with its effective value and where that came from, in
 // the order of the reference.
 func (l *Loaded) Entries() []Entry {
-	keys := keysOf(&l.Config)
+	keys := strict.KeysOf(&l.Config)
 	entries := make([]Entry, len(keys))
 	for i, k := range keys {
-		entries[i] = Entry{k.path, textOf(k.field), l.origins[k.path]}
+		entries[i] = Entry{k.Path, strict.TextOf(k.Field), l.origins[k.Path]}
 	}
 	return entries
 }
@@ -105,7 +119,7 @@ func (l *Loaded) Hash() string {
 
 // loader loads a configuration.
 type loader struct {
-	*document
+	*strict.Document
 	cfg     *Config
 	opts    Options
 	env     map[string]string
@@ -115,10 +129,10 @@ type loader struct {
 
 func (l *loader) loadFlags() {
 	if l.opts.HadoopConfDir != "" {
-		l.giveText("hadoop.conf_dir", Origin{Layer: LayerFlag, Name: "hadoop-conf-dir"}, l.opts.HadoopConfDir)
+		l.GiveText("hadoop.conf_dir", strict.Origin{Layer: strict.LayerFlag, Name: "hadoop-conf-dir"}, l.opts.HadoopConfDir)
 	}
 	for _, name := range slices.Sorted(maps.Keys(l.opts.Flags)) {
-		l.giveText(strings.ReplaceAll(name, "-", "_"), Origin{Layer: LayerFlag, Name: name}, l.opts.Flags[name])
+		l.GiveText(strings.ReplaceAll(name, "-", "_"), strict.Origin{Layer: strict.LayerFlag, Name: name}, l.opts.Flags[name])
 	}
 }
 
@@ -127,13 +141,13 @@ func (l *loader) loadEnv() {
 		if !strings.HasPrefix(name, EnvPrefix) || name == envTraces || isFromKubernetes(name) {
 			continue
 		}
-		from := Origin{Layer: LayerEnv, Name: name}
-		i := slices.IndexFunc(l.keys, func(k key) bool { return EnvName(k.path) == name })
+		from := strict.Origin{Layer: strict.LayerEnv, Name: name}
+		i := slices.IndexFunc(l.Keys, func(k strict.Key) bool { return EnvName(k.Path) == name })
 		if i < 0 {
-			l.problems = append(l.problems, &Problem{Origin: from, Message: unknownKey(name, l.keys, EnvName)})
+			l.Problems = append(l.Problems, &strict.Problem{Origin: from, Message: l.UnknownKey(name, EnvName)})
 			continue
 		}
-		l.giveText(l.keys[i].path, from, l.env[name])
+		l.GiveText(l.Keys[i].Path, from, l.env[name])
 	}
 }
 
@@ -167,7 +181,7 @@ func environment(env []string) map[string]string {
 // giveConfDir gives the configuration directory that Hadoop's own tools use.
 func (l *loader) giveConfDir() {
 	give := func(dir, variable string) {
-		l.giveText("hadoop.conf_dir", Origin{Layer: LayerEnv, Name: variable}, dir)
+		l.GiveText("hadoop.conf_dir", strict.Origin{Layer: strict.LayerEnv, Name: variable}, dir)
 	}
 	for _, name := range []string{"HADOOP_CONF_DIR", "YARN_CONF_DIR"} {
 		if dir := l.env[name]; dir != "" {
@@ -189,7 +203,7 @@ func (l *loader) giveStateFile(path, name string) {
 	for _, place := range []struct{ variable, name string }{{"STATE_DIRECTORY", name}, {"XDG_STATE_HOME", "heddle/" + name}} {
 		dir, _, _ := strings.Cut(l.env[place.variable], ":") // systemd may name several
 		if filepath.IsAbs(dir) {                             // XDG: any other is to be ignored
-			l.giveText(path, Origin{Layer: LayerEnv, Name: place.variable}, filepath.Join(dir, place.name))
+			l.GiveText(path, strict.Origin{Layer: strict.LayerEnv, Name: place.variable}, filepath.Join(dir, place.name))
 		}
 	}
 }

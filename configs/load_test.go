@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"heddle/configs"
+	"heddle/configs/strict"
 )
 
 // knownPolicy stands in for the registry: testpolicy has one parameter that is
@@ -66,7 +67,7 @@ func load(t *testing.T, opts configs.Options) *configs.Loaded {
 func problems(t *testing.T, opts configs.Options) []string {
 	t.Helper()
 	_, err := configs.Load(opts)
-	var ps configs.Problems
+	var ps strict.Problems
 	if !errors.As(err, &ps) {
 		t.Fatalf("Load: got error %v, want Problems", err)
 	}
@@ -170,13 +171,13 @@ func TestGoodValues(t *testing.T) {
 	if got, want := c.ResourceManager.PollInterval.Std(), 90*time.Second; got != want {
 		t.Errorf("poll_interval = %v, want %v", got, want)
 	}
-	if got, want := c.ResourceManager.MaxAnswer, configs.Size(3<<29); got != want {
+	if got, want := c.ResourceManager.MaxAnswer, strict.Size(3<<29); got != want {
 		t.Errorf("max_answer = %d, want %d", got, want)
 	}
 	if got, want := float64(c.ResourceManager.BytesPerSecond), 125e6; got != want {
 		t.Errorf("bytes_per_second = %v, want %v", got, want)
 	}
-	want := map[string]configs.Rate{"/dc1/rack1": 1.25e9, "/default-rack": 12.5e6}
+	want := map[string]strict.Rate{"/dc1/rack1": 1.25e9, "/default-rack": 12.5e6}
 	if diff := cmp.Diff(want, c.Uplinks.Racks); diff != "" {
 		t.Errorf("racks (-want +got):\n%s", diff)
 	}
@@ -331,13 +332,13 @@ func TestConfDirFromEnvironment(t *testing.T) {
 }
 
 // originOf returns where a key's value came from.
-func originOf(l *configs.Loaded, path string) configs.Origin {
+func originOf(l *configs.Loaded, path string) strict.Origin {
 	for _, e := range l.Entries() {
 		if e.Path == path {
 			return e.Origin
 		}
 	}
-	return configs.Origin{}
+	return strict.Origin{}
 }
 
 func TestHash(t *testing.T) {

@@ -1,6 +1,9 @@
 package configs
 
-import "heddle/core/model"
+import (
+	"heddle/configs/strict"
+	"heddle/core/model"
+)
 
 // RelayConfig is the relay between ApplicationMasters and the ResourceManager's
 // scheduler port.
@@ -45,7 +48,7 @@ type RelayConfig struct {
 	// applications connect to the next address of `heddle client-config`.
 	MaxConnections int `yaml:"max_connections" default:"10000" range:"1..1000000"`
 	// The longest the relay may take to connect to the ResourceManager.
-	DialTimeout Duration `yaml:"dial_timeout" default:"5s" range:"100ms..1m" advanced:"true"`
+	DialTimeout strict.Duration `yaml:"dial_timeout" default:"5s" range:"100ms..1m" advanced:"true"`
 	// A Unix socket over which a heddle that starts takes over listening sockets, connections
 	// and asks of the running one. Without it there is no takeover.
 	HandoverSocket string `yaml:"handover_socket" format:"path"`
@@ -122,19 +125,19 @@ const (
 type RelayLimits struct {
 	// How long an ask for reduces or executors may wait for its planned racks. Then the relay
 	// sends the application's own ask.
-	PinDeadline Duration `yaml:"pin_deadline" default:"30s" range:"1s..1h"`
+	PinDeadline strict.Duration `yaml:"pin_deadline" default:"30s" range:"1s..1h"`
 	// How long an ask for maps may wait for its planned racks.
-	TrimDeadline Duration `yaml:"trim_deadline" default:"10s" range:"1s..1h"`
+	TrimDeadline strict.Duration `yaml:"trim_deadline" default:"10s" range:"1s..1h"`
 	// How long maps wait for a node with their input, and asks with `spread: even` for an even
 	// spread. Then the relay asks for any host of the rack.
-	WidenAfter Duration `yaml:"widen_after" default:"3s" range:"0s..1h" advanced:"true"`
+	WidenAfter strict.Duration `yaml:"widen_after" default:"3s" range:"0s..1h" advanced:"true"`
 	// How long a rack without room may grant nothing. Then the relay asks for the plan's next
 	// rack.
-	FullAfter Duration `yaml:"full_after" default:"5s" range:"1s..1h" advanced:"true"`
+	FullAfter strict.Duration `yaml:"full_after" default:"5s" range:"1s..1h" advanced:"true"`
 	// The longest the relay holds an ask back if the policy wants it. `0s` never holds. A
 	// hold requires `relay.peers`: if the only heddle dies, nothing ends its holds, and the
 	// job hangs.
-	HoldMax Duration `yaml:"hold_max" range:"0s..1h"`
+	HoldMax strict.Duration `yaml:"hold_max" range:"0s..1h"`
 	// Whether the relay may hold asks without a second heddle, at the risk that
 	// `relay.limits.hold_max` describes.
 	HoldWithoutPeer bool `yaml:"hold_without_peer" advanced:"true"`
@@ -143,7 +146,7 @@ type RelayLimits struct {
 	Spread Spread `yaml:"spread" default:"pack" oneof:"pack,even"`
 	// How long an allocate call may wait for the first plan of its application. Then the relay
 	// forwards it unchanged.
-	DecideIn Duration `yaml:"decide_in" default:"200ms" range:"0s..2s"`
+	DecideIn strict.Duration `yaml:"decide_in" default:"200ms" range:"0s..2s"`
 	// How many scheduler keys (priority and allocation request id) of one application attempt
 	// the relay follows. It forwards the asks of further ones unchanged.
 	MaxKeys int `yaml:"max_keys" default:"1000" range:"1..1000000" advanced:"true"`

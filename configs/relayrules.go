@@ -6,40 +6,42 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"heddle/configs/strict"
 )
 
-func (c *Config) relayRules(v *validator) {
+func (c *Config) relayRules(v *strict.Validator) {
 	c.listenerRules(v)
 	for i := range c.Relay.Scopes {
 		if s := &c.Relay.Scopes[i]; len(s.Queues)+len(s.Users)+len(s.Types)+len(s.Tags) == 0 {
-			v.addPath(rowPath("relay.scopes", i), "matches every application; give queues, users, types or tags, or omit scopes")
+			v.AddPath(strict.RowPath("relay.scopes", i), "matches every application; give queues, users, types or tags, or omit scopes")
 		}
 	}
 	stageRules(v, c.Relay.Stages)
 	l := &c.Relay.Limits
 	for _, step := range []struct {
-		after, deadline *Duration
+		after, deadline *strict.Duration
 		name            string
 	}{{&l.WidenAfter, &l.TrimDeadline, "trim_deadline"}, {&l.FullAfter, &l.PinDeadline, "pin_deadline"}} {
 		if *step.after >= *step.deadline {
-			v.add(step.after, fmt.Sprintf("%s is not shorter than %s %s: it would never happen", *step.after, step.name, *step.deadline), step.deadline)
+			v.Add(step.after, fmt.Sprintf("%s is not shorter than %s %s: it would never happen", *step.after, step.name, *step.deadline), step.deadline)
 		}
 	}
 	if l.HoldMax > 0 && len(c.Relay.Peers) == 0 && !l.HoldWithoutPeer {
-		v.add(&l.HoldMax, fmt.Sprintf("%s: a hold needs a second heddle, named by relay.peers: if the only one dies, nothing ends its holds and the jobs hang. "+
-			"0s never holds; %s: true takes the risk", l.HoldMax, v.paths[&l.HoldWithoutPeer]), &c.Relay.Peers, &l.HoldWithoutPeer)
+		v.Add(&l.HoldMax, fmt.Sprintf("%s: a hold needs a second heddle, named by relay.peers: if the only one dies, nothing ends its holds and the jobs hang. "+
+			"0s never holds; %s: true takes the risk", l.HoldMax, v.Path(&l.HoldWithoutPeer)), &c.Relay.Peers, &l.HoldWithoutPeer)
 	}
 }
 
 // listenerRules checks where the relay listens and where it connects to.
-func (c *Config) listenerRules(v *validator) {
+func (c *Config) listenerRules(v *strict.Validator) {
 	r := &c.Relay
 	first, err := NthAddress(r.Listen, 0)
 	if c.RelayRuns() && len(r.Listeners) == 0 && (r.Listen == "" || err == nil) {
-		v.add(&r.Listeners, "not known; give hadoop.conf_dir with a yarn-site.xml that names the ResourceManagers, or entries of address and upstream", &c.Hadoop.ConfDir, &r.Listen, &c.Mode)
+		v.Add(&r.Listeners, "not known; give hadoop.conf_dir with a yarn-site.xml that names the ResourceManagers, or entries of address and upstream", &c.Hadoop.ConfDir, &r.Listen, &c.Mode)
 	}
 	if err == nil && len(r.Listeners) > 0 && r.Listeners[0].Address != first {
-		v.add(&r.Listen, fmt.Sprintf("contradicts relay.listeners, whose first address is %s: give one of the two", r.Listeners[0].Address), &r.Listeners)
+		v.Add(&r.Listen, fmt.Sprintf("contradicts relay.listeners, whose first address is %s: give one of the two", r.Listeners[0].Address), &r.Listeners)
 	}
 	for i := range r.Listeners {
 		r.listenerRules(v, i)
@@ -47,25 +49,25 @@ func (c *Config) listenerRules(v *validator) {
 }
 
 // listenerRules checks one listener against the others before it.
-func (r *RelayConfig) listenerRules(v *validator, i int) {
+func (r *RelayConfig) listenerRules(v *strict.Validator, i int) {
 	l := &r.Listeners[i]
 	if l.Address == "" {
-		v.add(&l.Address, "needed: the host and port to listen on")
+		v.Add(&l.Address, "needed: the host and port to listen on")
 	}
 	if l.Upstream == "" {
-		v.add(&l.Upstream, "needed: the host and port of the ResourceManager's scheduler address")
+		v.Add(&l.Upstream, "needed: the host and port of the ResourceManager's scheduler address")
 	}
 	if l.RM == "" && len(r.Listeners) > 1 || strings.ContainsAny(l.RM, ",. \t") {
-		v.add(&l.RM, fmt.Sprintf("%q: want the rm-id of yarn.resourcemanager.ha.rm-ids", l.RM))
+		v.Add(&l.RM, fmt.Sprintf("%q: want the rm-id of yarn.resourcemanager.ha.rm-ids", l.RM))
 	}
 	if slices.ContainsFunc(r.Listeners[:i], func(o RelayListener) bool { return o.RM == l.RM }) {
-		v.add(&l.RM, fmt.Sprintf("%q is given twice", l.RM))
+		v.Add(&l.RM, fmt.Sprintf("%q is given twice", l.RM))
 	}
 	if slices.ContainsFunc(r.Listeners[:i], func(o RelayListener) bool { return o.Address == l.Address }) && !strings.HasSuffix(l.Address, ":0") {
-		v.add(&l.Address, l.Address+" is given twice")
+		v.Add(&l.Address, l.Address+" is given twice")
 	}
 	if r.isRelay(l.Upstream) {
-		v.add(&l.Upstream, l.Upstream+" is a relay, not the ResourceManager: it would connect to itself. Where Hadoop's files already send clients through heddle, give relay.listeners here, or a hadoop.conf_dir of the ResourceManager")
+		v.Add(&l.Upstream, l.Upstream+" is a relay, not the ResourceManager: it would connect to itself. Where Hadoop's files already send clients through heddle, give relay.listeners here, or a hadoop.conf_dir of the ResourceManager")
 	}
 }
 
@@ -77,22 +79,22 @@ func (r *RelayConfig) isRelay(address string) bool {
 	})
 }
 
-func stageRules(v *validator, stages []RelayStage) {
+func stageRules(v *strict.Validator, stages []RelayStage) {
 	for i := range stages {
 		s := &stages[i]
 		if s.Type == "" || strings.ContainsAny(s.Type, ", \t") {
-			v.add(&s.Type, fmt.Sprintf("%q: want an application type, such as MAPREDUCE", s.Type))
+			v.Add(&s.Type, fmt.Sprintf("%q: want an application type, such as MAPREDUCE", s.Type))
 		}
 		if s.Stage == "" {
-			v.add(&s.Stage, "needed: map, reduce or other")
+			v.Add(&s.Stage, "needed: map, reduce or other")
 		}
 		for _, p := range s.Priorities {
 			if p < 0 {
-				v.add(&s.Priorities, fmt.Sprintf("%d: a priority is not negative", p))
+				v.Add(&s.Priorities, fmt.Sprintf("%d: a priority is not negative", p))
 			}
 		}
 		if j := slices.IndexFunc(stages[:i], func(earlier RelayStage) bool { return earlier.covers(s) }); j >= 0 {
-			v.addPath(rowPath("relay.stages", i), fmt.Sprintf("never counts: relay.stages[%d] before it matches every ask that it matches", j))
+			v.AddPath(strict.RowPath("relay.stages", i), fmt.Sprintf("never counts: relay.stages[%d] before it matches every ask that it matches", j))
 		}
 	}
 }

@@ -1,17 +1,19 @@
 package configs
 
+import "heddle/configs/strict"
+
 // Reloadable compares two configurations and returns the paths of the keys that
 // differ: changed are those a running service can apply, refused are those that
 // need a restart.
 func Reloadable(old, next *Config) (changed, refused []string) {
-	before := keysOf(old)
-	for i, k := range keysOf(next) {
+	before := strict.KeysOf(old)
+	for i, k := range strict.KeysOf(next) {
 		switch {
-		case textOf(k.field) == textOf(before[i].field):
-		case k.reloadable(old, next):
-			changed = append(changed, k.path)
+		case strict.TextOf(k.Field) == strict.TextOf(before[i].Field):
+		case reloadable(k, old, next):
+			changed = append(changed, k.Path)
 		default:
-			refused = append(refused, k.path)
+			refused = append(refused, k.Path)
 		}
 	}
 	return changed, refused
@@ -20,10 +22,10 @@ func Reloadable(old, next *Config) (changed, refused []string) {
 // Reload returns old with the keys of next that a running service can apply.
 func Reload(old, next *Config) Config {
 	c := *old
-	after := keysOf(next)
-	for i, k := range keysOf(&c) {
-		if k.reloadable(old, next) {
-			k.field.Set(after[i].field)
+	after := strict.KeysOf(next)
+	for i, k := range strict.KeysOf(&c) {
+		if reloadable(k, old, next) {
+			k.Field.Set(after[i].Field)
 		}
 	}
 	return c
@@ -32,9 +34,9 @@ func Reload(old, next *Config) Config {
 // reloadable reports whether a running service can apply a key. The mode is
 // one of them while the relay runs before and after: then it only decides whether
 // the relay rewrites asks.
-func (k key) reloadable(old, next *Config) bool {
-	if k.path == "mode" {
+func reloadable(k strict.Key, old, next *Config) bool {
+	if k.Path == "mode" {
 		return old.RelayRuns() && next.RelayRuns()
 	}
-	return k.reloads
+	return k.Reloads
 }

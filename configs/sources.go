@@ -1,5 +1,7 @@
 package configs
 
+import "heddle/configs/strict"
+
 // ResourceManagerConfig is how the ResourceManager's REST API is read.
 type ResourceManagerConfig struct {
 	// The base URLs of all ResourceManagers, such as `http://rm1:8088`. heddle finds the
@@ -10,16 +12,16 @@ type ResourceManagerConfig struct {
 	// Hadoop uses its static user (dr.who).
 	User string `yaml:"user" default:"heddle"`
 	// The time from the start of one poll to the start of the next.
-	PollInterval Duration `yaml:"poll_interval" default:"1s" range:"100ms..1h"`
+	PollInterval strict.Duration `yaml:"poll_interval" default:"1s" range:"100ms..1h"`
 	// The longest one request to the ResourceManager may take.
-	Timeout Duration `yaml:"timeout" default:"10s" range:"100ms..10m" advanced:"true"`
+	Timeout strict.Duration `yaml:"timeout" default:"10s" range:"100ms..10m" advanced:"true"`
 	// The largest answer of any Hadoop web server that heddle accepts, decompressed.
-	MaxAnswer Size `yaml:"max_answer" default:"64MiB" range:"64KiB..4GiB" advanced:"true"`
+	MaxAnswer strict.Size `yaml:"max_answer" default:"64MiB" range:"64KiB..4GiB" advanced:"true"`
 	// The most requests per second to the ResourceManager. Requests to
 	// ApplicationMasters through its proxy do not count.
 	RequestsPerSecond float64 `yaml:"requests_per_second" default:"20" range:"0.1..100000"`
 	// The most bytes per second received from the ResourceManager, on average.
-	BytesPerSecond Rate `yaml:"bytes_per_second" default:"16MiB/s" range:"1KiB/s..1Tbps"`
+	BytesPerSecond strict.Rate `yaml:"bytes_per_second" default:"16MiB/s" range:"1KiB/s..1Tbps"`
 	// Whether CapacityScheduler counts vcores as well as memory. Set it if
 	// `yarn.scheduler.capacity.resource-calculator` is DominantResourceCalculator: the REST API
 	// does not say so. FairScheduler always counts them.
@@ -36,17 +38,17 @@ type MapReduceConfig struct {
 	// .https.address by mapreduce.jobhistory.http.policy.
 	HistoryServer string `yaml:"history_server" format:"url"`
 	// The time from one poll of a running job to the next.
-	PollInterval Duration `yaml:"poll_interval" default:"2s" range:"100ms..1h"`
+	PollInterval strict.Duration `yaml:"poll_interval" default:"2s" range:"100ms..1h"`
 	// The longest one request to an ApplicationMaster or the JobHistory server may take.
-	Timeout Duration `yaml:"timeout" default:"10s" range:"100ms..10m" advanced:"true"`
+	Timeout strict.Duration `yaml:"timeout" default:"10s" range:"100ms..10m" advanced:"true"`
 	// The most requests per second to all ApplicationMasters and the JobHistory
 	// server together. Those to ApplicationMasters pass through the ResourceManager's proxy.
 	RequestsPerSecond float64 `yaml:"requests_per_second" default:"20" range:"0.1..100000"`
 	// The most bytes per second received from them, on average.
-	BytesPerSecond Rate `yaml:"bytes_per_second" default:"8MiB/s" range:"1KiB/s..1Tbps"`
+	BytesPerSecond strict.Rate `yaml:"bytes_per_second" default:"8MiB/s" range:"1KiB/s..1Tbps"`
 	// How long heddle looks for a job that neither its ApplicationMaster nor the JobHistory
 	// server reports.
-	GiveUpAfter Duration `yaml:"give_up_after" default:"5m" range:"1s..24h" advanced:"true"`
+	GiveUpAfter strict.Duration `yaml:"give_up_after" default:"5m" range:"1s..24h" advanced:"true"`
 }
 
 // TezConfig is how the timeline server is read for the graphs of Tez
@@ -58,14 +60,14 @@ type TezConfig struct {
 	// if yarn.timeline-service.enabled is true and its version is below 2.
 	TimelineServer string `yaml:"timeline_server" format:"url"`
 	// The time from one poll of the running applications to the next.
-	PollInterval Duration `yaml:"poll_interval" default:"5s" range:"100ms..1h"`
+	PollInterval strict.Duration `yaml:"poll_interval" default:"5s" range:"100ms..1h"`
 	// The longest one request to the timeline server may take.
-	Timeout Duration `yaml:"timeout" default:"10s" range:"100ms..10m" advanced:"true"`
+	Timeout strict.Duration `yaml:"timeout" default:"10s" range:"100ms..10m" advanced:"true"`
 	// The most requests per second to the timeline server. Each poll makes two for every
 	// running application.
 	RequestsPerSecond float64 `yaml:"requests_per_second" default:"10" range:"0.1..100000"`
 	// The most bytes per second received from the timeline server, on average.
-	BytesPerSecond Rate `yaml:"bytes_per_second" default:"4MiB/s" range:"1KiB/s..1Tbps" advanced:"true"`
+	BytesPerSecond strict.Rate `yaml:"bytes_per_second" default:"4MiB/s" range:"1KiB/s..1Tbps" advanced:"true"`
 }
 
 // Walk is the protocol block locations are read with.
@@ -111,15 +113,15 @@ type HDFSConfig struct {
 	// How many block locations heddle caches, at about 170 bytes each.
 	CacheBlocks int `yaml:"cache_blocks" default:"1000000" range:"0..100000000"`
 	// How long a cached block location is valid.
-	CacheAge Duration `yaml:"cache_age" default:"10m" range:"0s..24h" advanced:"true"`
+	CacheAge strict.Duration `yaml:"cache_age" default:"10m" range:"0s..24h" advanced:"true"`
 	// The time between two reads of the DataNodes and their racks.
-	Interval Duration `yaml:"interval" default:"30s" range:"1s..24h"`
+	Interval strict.Duration `yaml:"interval" default:"30s" range:"1s..24h"`
 	// The longest one request to the NameNode may take.
-	Timeout Duration `yaml:"timeout" default:"10s" range:"100ms..10m" advanced:"true"`
+	Timeout strict.Duration `yaml:"timeout" default:"10s" range:"100ms..10m" advanced:"true"`
 	// The most requests per second to the NameNode, over HTTP and RPC together.
 	RequestsPerSecond float64 `yaml:"requests_per_second" default:"50" range:"0.1..100000"`
 	// The most bytes per second received from the NameNode, on average.
-	BytesPerSecond Rate `yaml:"bytes_per_second" default:"16MiB/s" range:"1KiB/s..1Tbps"`
+	BytesPerSecond strict.Rate `yaml:"bytes_per_second" default:"16MiB/s" range:"1KiB/s..1Tbps"`
 }
 
 // UplinkSource is where the load of rack uplinks is read from.
@@ -141,9 +143,9 @@ type UplinksConfig struct {
 	Source UplinkSource `yaml:"source" default:"estimate" oneof:"estimate,shuffle-jmx,prometheus"`
 	// The capacity of a rack's uplink in each direction, for racks that `uplinks.racks` does
 	// not list. It cannot be combined with `oversubscription`.
-	Capacity Rate `yaml:"capacity" default:"1Gbps"`
+	Capacity strict.Rate `yaml:"capacity" default:"1Gbps"`
 	// The capacities of single racks, by the rack's name as Hadoop prints it.
-	Racks map[string]Rate `yaml:"racks" range:"1Mbps..100Tbps"`
+	Racks map[string]strict.Rate `yaml:"racks" range:"1Mbps..100Tbps"`
 	// Computes capacities from the number of nodes of a rack, instead of `capacity`.
 	Oversubscription OversubscriptionConfig `yaml:"oversubscription"`
 	// Settings of the source `prometheus`.
@@ -159,7 +161,7 @@ type OversubscriptionConfig struct {
 	// 0 switches this off.
 	Ratio float64 `yaml:"ratio"`
 	// The bandwidth of one node's network card. `ratio` requires it.
-	NodeNIC Rate `yaml:"node_nic"`
+	NodeNIC strict.Rate `yaml:"node_nic"`
 }
 
 // PrometheusConfig is where the site's own uplink counters are asked for. Each
@@ -172,14 +174,14 @@ type PrometheusConfig struct {
 	// The query for bytes per second entering each rack.
 	InQuery string `yaml:"in_query"`
 	// The time between two queries. One query may take as long, but at most 10s.
-	Interval Duration `yaml:"interval" default:"5s" range:"1s..1h"`
+	Interval strict.Duration `yaml:"interval" default:"5s" range:"1s..1h"`
 }
 
 // ShuffleJMXConfig is how byte counters of NodeManagers (ShuffleMetrics) and
 // DataNodes (DataNodeActivity) are read.
 type ShuffleJMXConfig struct {
 	// The time between two reads of a node. One request may take as long, but at most 10s.
-	Interval Duration `yaml:"interval" default:"5s" range:"1s..1h"`
+	Interval strict.Duration `yaml:"interval" default:"5s" range:"1s..1h"`
 	// How many nodes heddle reads at once.
 	Concurrency int `yaml:"concurrency" default:"32" range:"1..4096" advanced:"true"`
 	// The port of the DataNodes' web server. From Hadoop: dfs.datanode.http.address,

@@ -6,11 +6,13 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"heddle/configs/strict"
 )
 
 // rules checks what tags cannot: that keys do not contradict each other, and that
 // none is missing.
-func (c *Config) rules(v *validator, knownPolicy func(name string, params []byte) error) {
+func (c *Config) rules(v *strict.Validator, knownPolicy func(name string, params []byte) error) {
 	c.resourceManagerRules(v)
 	c.hdfsRules(v)
 	c.uplinkRules(v)
@@ -22,73 +24,73 @@ func (c *Config) rules(v *validator, knownPolicy func(name string, params []byte
 	c.relayRules(v)
 }
 
-func (c *Config) resourceManagerRules(v *validator) {
+func (c *Config) resourceManagerRules(v *strict.Validator) {
 	if len(c.ResourceManager.URLs) == 0 {
-		v.add(&c.ResourceManager.URLs, "not known; give the ResourceManagers' URLs, or hadoop.conf_dir with a yarn-site.xml that names them", &c.Hadoop.ConfDir)
+		v.Add(&c.ResourceManager.URLs, "not known; give the ResourceManagers' URLs, or hadoop.conf_dir with a yarn-site.xml that names them", &c.Hadoop.ConfDir)
 	}
 }
 
-func (c *Config) hdfsRules(v *validator) {
+func (c *Config) hdfsRules(v *strict.Validator) {
 	h := &c.HDFS
 	if !h.Enabled {
 		return
 	}
 	if len(h.NameNodes) == 0 {
-		v.add(&h.NameNodes, "not known; give the NameNodes' URLs, or hadoop.conf_dir with an hdfs-site.xml that names them, or hdfs.enabled: false", &c.Hadoop.ConfDir, &h.Enabled)
+		v.Add(&h.NameNodes, "not known; give the NameNodes' URLs, or hadoop.conf_dir with an hdfs-site.xml that names them, or hdfs.enabled: false", &c.Hadoop.ConfDir, &h.Enabled)
 	}
 	if (h.Walk == WalkRPC || h.Walk == WalkNative) && len(h.RPCAddresses) == 0 {
-		v.add(&h.RPCAddresses, fmt.Sprintf("not known, but hdfs.walk is %s; give the NameNodes' RPC addresses", h.Walk), &c.Hadoop.ConfDir, &h.Walk)
+		v.Add(&h.RPCAddresses, fmt.Sprintf("not known, but hdfs.walk is %s; give the NameNodes' RPC addresses", h.Walk), &c.Hadoop.ConfDir, &h.Walk)
 	}
 	if h.Walk == WalkNative && c.Security.Authentication == AuthKerberos {
-		v.add(&h.Walk, "native has simple authentication only, and security.authentication is kerberos: use webhdfs or rpc", &c.Security.Authentication)
+		v.Add(&h.Walk, "native has simple authentication only, and security.authentication is kerberos: use webhdfs or rpc", &c.Security.Authentication)
 	}
 }
 
-func (c *Config) uplinkRules(v *validator) {
+func (c *Config) uplinkRules(v *strict.Validator) {
 	u, o, p := &c.Uplinks, &c.Uplinks.Oversubscription, &c.Uplinks.Prometheus
 	for _, rack := range slices.Sorted(maps.Keys(u.Racks)) {
 		if !strings.HasPrefix(rack, "/") || strings.HasSuffix(rack, "/") || strings.Contains(rack, "//") {
-			v.addPath(v.paths[&u.Racks]+"."+rack, "want a rack as Hadoop prints it, such as /rack1 or /dc1/rack1")
+			v.AddPath(v.Path(&u.Racks)+"."+rack, "want a rack as Hadoop prints it, such as /rack1 or /dc1/rack1")
 		}
 	}
 	switch { // every capacity is given in exactly one way
 	case o.Ratio < 0 || o.Ratio > 0 && o.Ratio < 0.01 || o.Ratio > 1000:
-		v.add(&o.Ratio, fmt.Sprintf("%v: must be from 0.01 to 1000, such as 5 for 5:1", o.Ratio))
+		v.Add(&o.Ratio, fmt.Sprintf("%v: must be from 0.01 to 1000, such as 5 for 5:1", o.Ratio))
 	case o.Ratio > 0 && u.Capacity > 0:
-		v.add(&u.Capacity, "contradicts uplinks.oversubscription.ratio: give one of the two", &o.Ratio)
+		v.Add(&u.Capacity, "contradicts uplinks.oversubscription.ratio: give one of the two", &o.Ratio)
 	case o.Ratio > 0 && o.NodeNIC <= 0:
-		v.add(&o.NodeNIC, "needed because uplinks.oversubscription.ratio is given", &o.Ratio)
+		v.Add(&o.NodeNIC, "needed because uplinks.oversubscription.ratio is given", &o.Ratio)
 	case o.Ratio == 0 && o.NodeNIC > 0:
-		v.add(&o.NodeNIC, "has no use without uplinks.oversubscription.ratio", &o.Ratio)
+		v.Add(&o.NodeNIC, "has no use without uplinks.oversubscription.ratio", &o.Ratio)
 	case o.Ratio == 0 && (u.Capacity < mbps || u.Capacity > 100_000*gbps):
-		v.add(&u.Capacity, fmt.Sprintf("%s: must be from 1Mbps to 100Tbps", u.Capacity))
+		v.Add(&u.Capacity, fmt.Sprintf("%s: must be from 1Mbps to 100Tbps", u.Capacity))
 	}
 	if u.Source == UplinkPrometheus {
 		for _, needed := range []*string{&p.URL, &p.OutQuery, &p.InQuery} {
 			if *needed == "" {
-				v.add(needed, "needed because uplinks.source is prometheus", &u.Source)
+				v.Add(needed, "needed because uplinks.source is prometheus", &u.Source)
 			}
 		}
 	}
 }
 
-func (c *Config) topologyRules(v *validator) {
+func (c *Config) topologyRules(v *strict.Validator) {
 	t := &c.Topology
 	switch {
 	case t.Use != TopologyOverride:
 	case t.Table == "":
-		v.add(&t.Use, "override needs topology.table", &t.Table)
+		v.Add(&t.Use, "override needs topology.table", &t.Table)
 	case c.RelayRuns():
-		v.add(&t.Use, "override contradicts the relay: asks name racks as the ResourceManager does; use verify", &t.Table, &c.Mode, &c.Relay.Listen)
+		v.Add(&t.Use, "override contradicts the relay: asks name racks as the ResourceManager does; use verify", &t.Table, &c.Mode, &c.Relay.Listen)
 	}
 }
 
-func (c *Config) securityRules(v *validator) {
+func (c *Config) securityRules(v *strict.Validator) {
 	s := &c.Security
 	if s.Authentication == AuthSimple {
 		for _, unused := range []*string{&s.Principal, &s.Keytab, &s.CCache} {
 			if *unused != "" {
-				v.add(unused, "contradicts security.authentication: simple; use kerberos or omit this key", &s.Authentication)
+				v.Add(unused, "contradicts security.authentication: simple; use kerberos or omit this key", &s.Authentication)
 			}
 		}
 	}
@@ -97,48 +99,48 @@ func (c *Config) securityRules(v *validator) {
 	}
 	switch {
 	case s.Keytab != "" && s.CCache != "":
-		v.add(&s.CCache, "contradicts security.keytab: give one of the two", &s.Keytab)
+		v.Add(&s.CCache, "contradicts security.keytab: give one of the two", &s.Keytab)
 	case s.Keytab == "" && s.CCache == "":
-		v.add(&s.Keytab, "security.authentication is kerberos: give security.keytab with security.principal, or security.ccache", &s.Authentication, &s.CCache)
+		v.Add(&s.Keytab, "security.authentication is kerberos: give security.keytab with security.principal, or security.ccache", &s.Authentication, &s.CCache)
 	case s.Keytab != "" && s.Principal == "":
-		v.add(&s.Principal, "needed with security.keytab", &s.Keytab)
+		v.Add(&s.Principal, "needed with security.keytab", &s.Keytab)
 	}
 	if s.Krb5Conf == "" {
-		v.add(&s.Krb5Conf, "needed because security.authentication is kerberos", &s.Authentication)
+		v.Add(&s.Krb5Conf, "needed because security.authentication is kerberos", &s.Authentication)
 	}
 }
 
-func (c *Config) networkRules(v *validator) {
+func (c *Config) networkRules(v *strict.Validator) {
 	n := &c.Network
 	if n.Saturation <= 0 || n.Saturation > 1 {
-		v.add(&n.Saturation, fmt.Sprintf("%v: must be above 0 and at most 1", n.Saturation))
+		v.Add(&n.Saturation, fmt.Sprintf("%v: must be above 0 and at most 1", n.Saturation))
 	}
 	switch {
 	case n.Hysteresis < 0:
-		v.add(&n.Hysteresis, fmt.Sprintf("%v: must not be negative", n.Hysteresis))
+		v.Add(&n.Hysteresis, fmt.Sprintf("%v: must not be negative", n.Hysteresis))
 	case n.Hysteresis >= n.Saturation:
-		v.add(&n.Hysteresis, fmt.Sprintf("%v is not below network.saturation %v: a saturated rack would never be free again", n.Hysteresis, n.Saturation), &n.Saturation)
+		v.Add(&n.Hysteresis, fmt.Sprintf("%v is not below network.saturation %v: a saturated rack would never be free again", n.Hysteresis, n.Saturation), &n.Saturation)
 	}
 }
 
-func (c *Config) timingRules(v *validator) {
+func (c *Config) timingRules(v *strict.Validator) {
 	if m := &c.MapReduce; m.GiveUpAfter < m.PollInterval {
-		v.add(&m.GiveUpAfter, fmt.Sprintf("%s is shorter than poll_interval %s: a job would be given up before it is tried twice", m.GiveUpAfter, m.PollInterval), &m.PollInterval)
+		v.Add(&m.GiveUpAfter, fmt.Sprintf("%s is shorter than poll_interval %s: a job would be given up before it is tried twice", m.GiveUpAfter, m.PollInterval), &m.PollInterval)
 	}
 	s, poll := &c.State, &c.ResourceManager.PollInterval
 	if s.MaxAge <= *poll {
-		v.add(&s.MaxAge, fmt.Sprintf("%s is not longer than resource_manager.poll_interval %s: every decision would find the state too old", s.MaxAge, *poll), poll)
+		v.Add(&s.MaxAge, fmt.Sprintf("%s is not longer than resource_manager.poll_interval %s: every decision would find the state too old", s.MaxAge, *poll), poll)
 	}
 	if s.PublishInterval >= s.MaxAge {
-		v.add(&s.PublishInterval, fmt.Sprintf("%s is not shorter than state.max_age %s: readers would see state too old to decide on", s.PublishInterval, s.MaxAge), &s.MaxAge)
+		v.Add(&s.PublishInterval, fmt.Sprintf("%s is not shorter than state.max_age %s: readers would see state too old to decide on", s.PublishInterval, s.MaxAge), &s.MaxAge)
 	}
 }
 
 // rules asks the policy about its parameters. Where the answer names one of
 // them, the problem is that parameter's.
-func (c *PolicyConfig) rules(v *validator, known func(name string, params []byte) error) {
+func (c *PolicyConfig) rules(v *strict.Validator, known func(name string, params []byte) error) {
 	if c.Name == "" {
-		v.add(&c.Name, "needed")
+		v.Add(&c.Name, "needed")
 		return
 	}
 	if known == nil {
@@ -150,12 +152,12 @@ func (c *PolicyConfig) rules(v *validator, known func(name string, params []byte
 	}
 	if len(c.Params) > 0 && known(c.Name, []byte("{}")) == nil { // then the name is not what is wrong
 		for _, e := range split(err) {
-			v.addPath(join(v.paths[&c.Params], c.paramOf(e.Error())), e.Error(), v.paths[&c.Name])
+			v.AddPath(strict.Join(v.Path(&c.Params), c.paramOf(e.Error())), e.Error(), v.Path(&c.Name))
 		}
 		return
 	}
 	for _, e := range split(err) {
-		v.add(&c.Name, e.Error())
+		v.Add(&c.Name, e.Error())
 	}
 }
 

@@ -83,7 +83,8 @@ func importRules() []importRule {
 		{"metrics/uplink", and(model, "yarnproxy/rest", "yarnproxy/poll")},
 		{"metrics/report", and(model, "core/lab/sim$")},
 		{"configs/hadoopconf", nil},
-		{"configs", []string{"core", "configs/hadoopconf"}},
+		{"configs/strict", model},
+		{"configs", []string{"core", "configs/hadoopconf", "configs/strict"}},
 
 		{"integration", []string{"core", "yarnproxy", "hdfsclient", "metrics", "configs"}},
 		{"cmd", []string{"core", "yarnproxy", "hdfsclient", "metrics", "configs", "cmd"}},
@@ -250,6 +251,7 @@ func TestImportProblems(t *testing.T) {
 		{"configs", "heddle/hdfsclient", false},
 		{"configs", "heddle/configs/hadoopconf", true},
 		{"configs/hadoopconf", "heddle/configs", false},
+		{"configs/strict", "heddle/configs", false},
 		{"configs/hadoopconf", "heddle/core/model", false},
 		{"integration/hadoop", "heddle/cmd/heddle", false},
 		{"cmd/heddle", "heddle/cmd/heddle/internal/recording", true},

@@ -10,7 +10,7 @@ import (
 
 	"heddle/cmd/heddle/internal/exit"
 	"heddle/cmd/heddle/internal/terminal"
-	"heddle/configs"
+	"heddle/configs/strict"
 )
 
 func newCheck() *cobra.Command {
@@ -76,7 +76,7 @@ func checkConfig(flags *configFlags) (checkedConfig, error) {
 	loaded, err := flags.load()
 	if err != nil {
 		r := checkedConfig{}
-		if problems, ok := errors.AsType[configs.Problems](err); ok {
+		if problems, ok := errors.AsType[strict.Problems](err); ok {
 			for _, p := range problems {
 				r.Problems = append(r.Problems, p.Error())
 			}

@@ -17,6 +17,7 @@ import (
 	"heddle/cmd/heddle/internal/settings"
 	"heddle/cmd/heddle/internal/sources"
 	"heddle/configs"
+	"heddle/configs/strict"
 	"heddle/core/engine"
 	"heddle/core/model"
 	"heddle/core/shuffle"
@@ -115,7 +116,7 @@ func (s *Service) newLoop(cfg *configs.Config) error {
 			return err
 		}
 	}
-	pace := func(d configs.Duration) time.Duration {
+	pace := func(d strict.Duration) time.Duration {
 		return max(time.Duration(float64(d.Std())/max(s.opts.Speed, 1)), 20*time.Millisecond)
 	}
 	s.loop = loop.New(loop.Options{

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"heddle/configs"
+	"heddle/configs/strict"
 	"heddle/core/engine"
 	"heddle/core/model"
 	"heddle/core/policy"
@@ -47,7 +48,7 @@ func State(c *configs.Config) (state.Config, error) {
 }
 
 func uplinks(c *configs.UplinksConfig) topology.Uplinks {
-	both := func(r configs.Rate) topology.Link {
+	both := func(r strict.Rate) topology.Link {
 		return topology.Link{Out: model.BytesPerSecond(r), In: model.BytesPerSecond(r)}
 	}
 	u := topology.Uplinks{Default: both(c.Capacity), Racks: map[model.RackID]topology.Link{}}

@@ -9,6 +9,7 @@ import (
 	"heddle/cmd/heddle/internal/exit"
 	"heddle/cmd/heddle/internal/terminal"
 	"heddle/configs"
+	"heddle/configs/strict"
 	"heddle/core/lab/sim"
 	"heddle/core/model"
 	"heddle/core/topology"
@@ -35,7 +36,7 @@ func openCluster(name string) (sim.Cluster, error) {
 func newCluster(c *configs.Cluster) sim.Cluster {
 	out := sim.Uniform(0, 0, 0, 0, 0)
 	out.Block, out.Replication = c.Block.Bytes(), c.Replication
-	both := func(r configs.Rate) topology.Link {
+	both := func(r strict.Rate) topology.Link {
 		return topology.Link{Out: r.BytesPerSecond(), In: r.BytesPerSecond()}
 	}
 	for _, g := range c.Groups {

@@ -7,7 +7,7 @@ import (
 	"strconv"
 
 	"heddle/cmd/heddle/internal/terminal"
-	"heddle/configs"
+	"heddle/configs/strict"
 	"heddle/metrics/report"
 )
 
@@ -79,7 +79,7 @@ func (res *Result) clusterRows() []report.Row {
 		rows = append(rows, report.Row{Name: "Lost", Value: c.Losses[i].String()})
 	}
 	return append(rows,
-		report.Row{Name: "HDFS", Value: fmt.Sprintf("blocks of %s with %s; %s", configs.Size(c.Block), terminal.Count(c.Replication, "replica"), c.writesText())},
+		report.Row{Name: "HDFS", Value: fmt.Sprintf("blocks of %s with %s; %s", strict.Size(c.Block), terminal.Count(c.Replication, "replica"), c.writesText())},
 		report.Row{Name: "Heartbeat", Value: fmt.Sprintf("every %g s", c.HeartbeatS)},
 		report.Row{Name: "Reduces", Value: fmt.Sprintf("start after %g %% of a job's maps", 100*c.Slowstart)})
 }

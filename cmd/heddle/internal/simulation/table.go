@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"heddle/cmd/heddle/internal/terminal"
-	"heddle/configs"
+	"heddle/configs/strict"
 	"heddle/core/lab/sim"
 )
 
@@ -47,7 +47,7 @@ func (res *Result) printSetup(w io.Writer) {
 		fmt.Fprintln(w, c.Groups[i].String())
 	}
 	fmt.Fprintf(w, "blocks of %s with %s; %s; a heartbeat every %g s; reduces start after %g %% of the maps\n",
-		configs.Size(c.Block), terminal.Count(c.Replication, "replica"), c.writesText(), c.HeartbeatS, 100*c.Slowstart)
+		strict.Size(c.Block), terminal.Count(c.Replication, "replica"), c.writesText(), c.HeartbeatS, 100*c.Slowstart)
 	if c.Straggler > 0 {
 		fmt.Fprintln(w, c.stragglersText())
 	}

@@ -1,4 +1,4 @@
-package configs
+package strict
 
 import (
 	"encoding/json"
@@ -92,6 +92,7 @@ type nodeReader struct {
 	file     string
 	origins  map[string]Origin // of sections, keys, rows and entries, by path
 	problems Problems
+	hints    *Hints
 }
 
 func (r *nodeReader) recordOrigin(path string, line int) { r.origins[path] = r.originAt(line) }
@@ -107,31 +108,31 @@ func (r *nodeReader) problem(path string, line int, message string) {
 // section reads a section of a struct from a mapping. keys are those of the
 // whole struct, base is the path of the struct. set is called for each key
 // with its value.
-func (r *nodeReader) section(n ast.Node, base, section string, keys []key, set func(k key, from Origin, v reflect.Value)) {
+func (r *nodeReader) section(n ast.Node, base, section string, keys []Key, set func(k Key, from Origin, v reflect.Value)) {
 	entries, ok := entriesOf(n)
 	if !ok {
-		r.problem(join(base, section), nodeLine(n), "want keys and values here, found "+describe(n))
+		r.problem(Join(base, section), nodeLine(n), "want keys and values here, found "+describe(n))
 		return
 	}
 	lines := map[string]int{} // of the names so far
 	for _, e := range entries {
-		name := join(section, e.name)
-		path := join(base, name)
-		i := slices.IndexFunc(keys, func(k key) bool { return k.path == name })
+		name := Join(section, e.name)
+		path := Join(base, name)
+		i := slices.IndexFunc(keys, func(k Key) bool { return k.Path == name })
 		below := name + "."
-		isSection := slices.ContainsFunc(keys, func(k key) bool { return strings.HasPrefix(k.path, below) })
+		isSection := slices.ContainsFunc(keys, func(k Key) bool { return strings.HasPrefix(k.Path, below) })
 		switch {
 		case e.err != nil:
 			r.problem(path, e.line, e.err.Error())
 		case strings.Contains(e.name, "."):
 			r.problem(path, e.line, "unknown key; sections are nested, not written with dots")
 		case i < 0 && !isSection:
-			r.problem(path, e.line, unknownKey(name, keys, func(path string) string { return path }))
+			r.problem(path, e.line, r.hints.unknownKey(name, keys, func(path string) string { return path }))
 		case lines[e.name] > 0:
 			r.problem(path, e.line, fmt.Sprintf("given twice, first in line %d", lines[e.name]))
 		case i >= 0:
 			r.recordOrigin(path, e.line)
-			if v, ok := r.value(e.node, path, e.line, keys[i].field.Type()); ok {
+			if v, ok := r.value(e.node, path, e.line, keys[i].Field.Type()); ok {
 				set(keys[i], r.originAt(e.line), v)
 			}
 		default:
@@ -144,8 +145,8 @@ func (r *nodeReader) section(n ast.Node, base, section string, keys []key, set f
 	}
 }
 
-// join returns the path of a name in a section, which is "" at the top.
-func join(section, name string) string {
+// Join returns the path of a name in a section, which is "" at the top.
+func Join(section, name string) string {
 	if section == "" || name == "" {
 		return section + name
 	}
@@ -162,7 +163,7 @@ func (r *nodeReader) value(n ast.Node, path string, line int, t reflect.Type) (r
 		err = r.rates(n, path, v)
 	case t == reflect.TypeFor[Params]():
 		err = r.params(n, path, v)
-	case isRows(t):
+	case IsRows(t):
 		err = r.rows(n, path, v)
 	case t.Kind() == reflect.Slice:
 		err = setList(v, n)
@@ -213,9 +214,9 @@ func (r *nodeReader) rows(n ast.Node, path string, v reflect.Value) error {
 	}
 	rows := reflect.MakeSlice(v.Type(), len(list.Values), len(list.Values))
 	for i, e := range list.Values {
-		at := rowPath(path, i)
+		at := RowPath(path, i)
 		r.recordOrigin(at, nodeLine(e))
-		r.section(e, at, "", appendKeys(nil, "", rows.Index(i), false), func(k key, _ Origin, v reflect.Value) { k.field.Set(v) })
+		r.section(e, at, "", appendKeys(nil, "", rows.Index(i), false), func(k Key, _ Origin, v reflect.Value) { k.Field.Set(v) })
 	}
 	if rows.Len() > 0 { // an empty list is none at all
 		v.Set(rows)

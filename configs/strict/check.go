@@ -1,4 +1,4 @@
-package configs
+package strict
 
 import (
 	"cmp"
@@ -14,90 +14,93 @@ import (
 	"strings"
 )
 
-// validator gathers what is wrong with the values of a document.
-type validator struct {
+// Validator gathers what is wrong with the values of a document.
+type Validator struct {
 	paths    map[any]string // by the pointer to a key's field, or to a row
-	problems Problems
+	Problems Problems
 }
 
 // newValidator returns a validator that finds the path of a key or row by the address
 // of its field, so that checks name fields of the struct instead of paths.
-func newValidator(d *document) *validator {
-	v := &validator{paths: map[any]string{}}
-	for _, k := range d.keys {
-		v.paths[k.field.Addr().Interface()] = k.path
+func newValidator(d *Document) *Validator {
+	v := &Validator{paths: map[any]string{}}
+	for _, k := range d.Keys {
+		v.paths[k.Field.Addr().Interface()] = k.Path
 		for _, row := range rowKeys(k) {
-			v.paths[row.field.Addr().Interface()] = row.path
+			v.paths[row.Field.Addr().Interface()] = row.Path
 		}
 	}
 	return v
 }
 
-// add adds a problem of the key whose field is pointed to. also points to
+// Path returns the path of the key or row that a pointer to a field belongs to.
+func (v *Validator) Path(field any) string { return v.paths[field] }
+
+// Add adds a problem of the key whose field is pointed to. also points to
 // further fields that the problem speaks of.
-func (v *validator) add(field any, message string, also ...any) {
+func (v *Validator) Add(field any, message string, also ...any) {
 	p := &Problem{Path: v.paths[field], Message: message}
 	for _, other := range also {
 		p.also = append(p.also, v.paths[other])
 	}
-	v.problems = append(v.problems, p)
+	v.Problems = append(v.Problems, p)
 }
 
-// addPath adds a problem of a row or of an entry of a map.
-func (v *validator) addPath(path, message string, also ...string) {
-	v.problems = append(v.problems, &Problem{Path: path, Message: message, also: also})
+// AddPath adds a problem of a row or of an entry of a map.
+func (v *Validator) AddPath(path, message string, also ...string) {
+	v.Problems = append(v.Problems, &Problem{Path: path, Message: message, also: also})
 }
 
 // tags checks a key against the tags of its field.
-func (v *validator) tags(k key) {
-	if limits, ok := k.tag.Lookup("range"); ok {
-		if rates, isMap := reflect.TypeAssert[map[string]Rate](k.field); !isMap {
-			v.inRange(k.path, k.field, limits)
+func (v *Validator) tags(k Key) {
+	if limits, ok := k.Tag.Lookup("range"); ok {
+		if rates, isMap := reflect.TypeAssert[map[string]Rate](k.Field); !isMap {
+			v.inRange(k.Path, k.Field, limits)
 		} else {
 			for _, name := range slices.Sorted(maps.Keys(rates)) {
-				v.inRange(k.path+"."+name, reflect.ValueOf(rates[name]), limits)
+				v.inRange(k.Path+"."+name, reflect.ValueOf(rates[name]), limits)
 			}
 		}
 	}
-	if allowed, ok := k.tag.Lookup("oneof"); ok && !slices.Contains(strings.Split(allowed, ","), k.field.String()) {
-		v.addPath(k.path, fmt.Sprintf("%q: want one of %s", k.field.String(), strings.Join(splitList(allowed), ", ")))
+	if allowed, ok := k.Tag.Lookup("oneof"); ok && !slices.Contains(strings.Split(allowed, ","), k.Field.String()) {
+		v.AddPath(k.Path, fmt.Sprintf("%q: want one of %s", k.Field.String(), strings.Join(splitList(allowed), ", ")))
 	}
-	for _, name := range splitList(k.tag.Get("format")) {
-		items, isList := reflect.TypeAssert[[]string](k.field)
+	for _, name := range splitList(k.Tag.Get("format")) {
+		items, isList := reflect.TypeAssert[[]string](k.Field)
 		switch {
 		case name == "unique":
-			v.unique(k.path, items)
+			v.unique(k.Path, items)
 		case isList:
 			for _, item := range items {
-				v.format(k.path, name, item)
+				v.format(k.Path, name, item)
 			}
-		case k.field.String() != "" || k.tag.Get("default") != "":
-			v.format(k.path, name, k.field.String())
+		case k.Field.String() != "" || k.Tag.Get("default") != "":
+			v.format(k.Path, name, k.Field.String())
 		}
 	}
 }
 
 // inRange checks a value against limits such as "100ms..1h".
-func (v *validator) inRange(path string, value reflect.Value, limits string) {
+func (v *Validator) inRange(path string, value reflect.Value, limits string) {
 	low, high, _ := strings.Cut(limits, "..")
 	below, above := compareText(value, low) < 0, compareText(value, high) > 0
 	_, hasUnit := reflect.TypeAssert[encoding.TextMarshaler](value)
 	switch {
 	case !below && !above:
 	case !hasUnit:
-		v.addPath(path, fmt.Sprintf("%s: must be from %s to %s", textOf(value), low, high))
+		v.AddPath(path, fmt.Sprintf("%s: must be from %s to %s", TextOf(value), low, high))
 	case below:
-		v.addPath(path, fmt.Sprintf("%s: must be at least %s", textOf(value), low))
+		v.AddPath(path, fmt.Sprintf("%s: must be at least %s", TextOf(value), low))
 	default:
-		v.addPath(path, fmt.Sprintf("%s: must be at most %s", textOf(value), high))
+		v.AddPath(path, fmt.Sprintf("%s: must be at most %s", TextOf(value), high))
 	}
 }
 
 // compareText compares a number of any kind with a limit of a tag.
 func compareText(value reflect.Value, limit string) int {
-	other, err := parseText(value.Type(), limit)
+	other, err := parseText(value.Type(), limit, &Hints{})
 	if err != nil {
-		panic("configs: a range tag holds " + err.Error())
+		panic("strict: a range tag holds " + err.Error())
 	}
 	if value.CanInt() {
 		return cmp.Compare(value.Int(), other.Int())
@@ -106,25 +109,25 @@ func compareText(value reflect.Value, limit string) int {
 }
 
 // unique checks that a list names nothing twice.
-func (v *validator) unique(path string, list []string) {
+func (v *Validator) unique(path string, list []string) {
 	seen := map[string]bool{}
 	for _, item := range list {
 		k := strings.TrimSuffix(item, "/")
 		if seen[k] {
-			v.addPath(path, fmt.Sprintf("%q is given twice", item))
+			v.AddPath(path, fmt.Sprintf("%q is given twice", item))
 		}
 		seen[k] = true
 	}
 }
 
 // format checks a text against one of the formats.
-func (v *validator) format(path, name, text string) {
+func (v *Validator) format(path, name, text string) {
 	check, ok := formats()[name]
 	if !ok {
-		panic("configs: a format tag holds " + name)
+		panic("strict: a format tag holds " + name)
 	}
 	if problem := check(text); problem != "" {
-		v.addPath(path, problem)
+		v.AddPath(path, problem)
 	}
 }
 
@@ -143,7 +146,7 @@ func formats() map[string]func(text string) string {
 	return map[string]func(string) string{
 		"url":       checkURL,
 		"address":   want("host:port", func(text string) bool { host, port := hostPort(text); return host != "" && port > 0 }),
-		"listen":    want("host:port, such as "+DefaultListenAddress, func(text string) bool { _, port := hostPort(text); return port >= 0 }),
+		"listen":    want("host:port, such as 127.0.0.1:7909", func(text string) bool { _, port := hostPort(text); return port >= 0 }),
 		"host":      want("a host name or IP address, without a port", isHost),
 		"principal": want("service/host, such as HTTP/_HOST@EXAMPLE.COM", isServicePrincipal),
 		"path":      want("an absolute path", func(text string) bool { return text == "" || filepath.IsAbs(text) }),

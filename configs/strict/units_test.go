@@ -1,4 +1,4 @@
-package configs_test
+package strict_test
 
 import (
 	"testing"
@@ -6,13 +6,13 @@ import (
 
 	"pgregory.net/rapid"
 
-	"heddle/configs"
+	"heddle/configs/strict"
 )
 
 func TestUnits(t *testing.T) {
 	t.Parallel()
 	type parser interface{ UnmarshalText(text []byte) error }
-	duration, size, rate := new(configs.Duration), new(configs.Size), new(configs.Rate)
+	duration, size, rate := new(strict.Duration), new(strict.Size), new(strict.Rate)
 	tests := []struct {
 		text string
 		into parser
@@ -43,11 +43,11 @@ func TestUnits(t *testing.T) {
 		var got float64
 		var as string
 		switch v := tt.into.(type) {
-		case *configs.Duration:
+		case *strict.Duration:
 			got, as = float64(v.Std()), v.String()
-		case *configs.Size:
+		case *strict.Size:
 			got, as = float64(*v), v.String()
-		case *configs.Rate:
+		case *strict.Rate:
 			got, as = float64(*v), v.String()
 		}
 		if got != tt.want || as != tt.as {
@@ -75,12 +75,12 @@ func TestUnits(t *testing.T) {
 func TestUnitsReadBack(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		d := configs.Duration(rapid.Int64Range(0, int64(100*24*time.Hour)).Draw(t, "duration"))
-		s := configs.Size(rapid.Int64Range(0, 1<<50).Draw(t, "size"))
-		r := configs.Rate(rapid.Float64Range(0, 1e15).Draw(t, "rate"))
-		var d2 configs.Duration
-		var s2 configs.Size
-		var r2 configs.Rate
+		d := strict.Duration(rapid.Int64Range(0, int64(100*24*time.Hour)).Draw(t, "duration"))
+		s := strict.Size(rapid.Int64Range(0, 1<<50).Draw(t, "size"))
+		r := strict.Rate(rapid.Float64Range(0, 1e15).Draw(t, "rate"))
+		var d2 strict.Duration
+		var s2 strict.Size
+		var r2 strict.Rate
 		if err := d2.UnmarshalText([]byte(d.String())); err != nil || d2 != d {
 			t.Fatalf("%d printed %s reads as %d, %v", d, d, d2, err)
 		}

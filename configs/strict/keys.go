@@ -1,4 +1,4 @@
-package configs
+package strict
 
 import (
 	"encoding"
@@ -25,7 +25,7 @@ func (p Params) JSON() []byte {
 	}
 	b, err := json.Marshal(map[string]any(p))
 	if err != nil { // every value came from paramValue, which admits JSON's kinds only
-		panic("configs: parameters that are not JSON: " + err.Error())
+		panic("strict: parameters that are not JSON: " + err.Error())
 	}
 	return b
 }
@@ -33,35 +33,35 @@ func (p Params) JSON() []byte {
 // advancedPrefix begins the path of a key that is tagged advanced.
 const advancedPrefix = "advanced."
 
-// key is one key of a configuration: a field that holds a value.
-type key struct {
-	path    string        // dotted, as a file nests it
-	field   reflect.Value // can be set
-	tag     reflect.StructTag
-	reloads bool // on SIGHUP
+// Key is one key of a configuration: a field that holds a value.
+type Key struct {
+	Path    string        // dotted, as a file nests it
+	Field   reflect.Value // can be set
+	Tag     reflect.StructTag
+	Reloads bool // on SIGHUP
 }
 
-// keysOf lists the keys of the struct that config points to, in the order of
+// KeysOf lists the keys of the struct that config points to, in the order of
 // its fields, with the advanced ones last.
-func keysOf(config any) []key {
+func KeysOf(config any) []Key {
 	all := appendKeys(nil, "", reflect.ValueOf(config).Elem(), false)
-	isAdvanced := func(k key) bool { return strings.HasPrefix(k.path, advancedPrefix) }
+	isAdvanced := func(k Key) bool { return strings.HasPrefix(k.Path, advancedPrefix) }
 	keys := slices.DeleteFunc(slices.Clone(all), isAdvanced)
-	return append(keys, slices.DeleteFunc(all, func(k key) bool { return !isAdvanced(k) })...)
+	return append(keys, slices.DeleteFunc(all, func(k Key) bool { return !isAdvanced(k) })...)
 }
 
-func appendKeys(keys []key, prefix string, section reflect.Value, reloads bool) []key {
+func appendKeys(keys []Key, prefix string, section reflect.Value, reloads bool) []Key {
 	for i := range section.NumField() {
 		f := section.Type().Field(i)
 		path := prefix + f.Tag.Get("yaml")
-		k := key{path, section.Field(i), f.Tag, reloads || f.Tag.Get("reload") == "true"}
+		k := Key{path, section.Field(i), f.Tag, reloads || f.Tag.Get("reload") == "true"}
 		switch {
 		case f.Anonymous:
-			keys = appendKeys(keys, prefix, k.field, k.reloads)
+			keys = appendKeys(keys, prefix, k.Field, k.Reloads)
 		case f.Type.Kind() == reflect.Struct:
-			keys = appendKeys(keys, path+".", k.field, k.reloads)
+			keys = appendKeys(keys, path+".", k.Field, k.Reloads)
 		case f.Tag.Get("advanced") == "true":
-			k.path = advancedPrefix + path
+			k.Path = advancedPrefix + path
 			keys = append(keys, k)
 		default:
 			keys = append(keys, k)
@@ -70,23 +70,36 @@ func appendKeys(keys []key, prefix string, section reflect.Value, reloads bool) 
 	return keys
 }
 
-// rowPath returns the path of the i-th row of a list of rows.
-func rowPath(list string, i int) string { return fmt.Sprintf("%s[%d]", list, i) }
+// SetDefaults sets keys to the defaults of their tags.
+func SetDefaults(keys []Key) {
+	for _, k := range keys {
+		if text, ok := k.Tag.Lookup("default"); ok {
+			v, err := parseText(k.Field.Type(), text, &Hints{})
+			if err != nil {
+				panic("strict: the default of " + k.Path + ": " + err.Error())
+			}
+			k.Field.Set(v)
+		}
+	}
+}
+
+// RowPath returns the path of the i-th row of a list of rows.
+func RowPath(list string, i int) string { return fmt.Sprintf("%s[%d]", list, i) }
 
 // rowKeys lists the keys of every row of k, none when k holds no rows.
-func rowKeys(k key) []key {
-	var keys []key
-	if isRows(k.field.Type()) {
-		for i := range k.field.Len() {
-			keys = appendKeys(keys, rowPath(k.path, i)+".", k.field.Index(i), false)
+func rowKeys(k Key) []Key {
+	var keys []Key
+	if IsRows(k.Field.Type()) {
+		for i := range k.Field.Len() {
+			keys = appendKeys(keys, RowPath(k.Path, i)+".", k.Field.Index(i), false)
 		}
 	}
 	return keys
 }
 
-// isRows reports whether a key holds a list of small structs, rows, such as
+// IsRows reports whether a key holds a list of small structs, rows, such as
 // relay.listeners.
-func isRows(t reflect.Type) bool {
+func IsRows(t reflect.Type) bool {
 	return t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Struct
 }
 
@@ -96,7 +109,7 @@ func parent(path string) string { return path[:max(strings.LastIndexByte(path, '
 // parseText reads a value as the environment and flags give it. Lists are
 // separated by commas; maps are YAML's flow form, "{/rack1: 10Gbps}", and so
 // are rows, "[{rm: rm1, address: 10.0.0.5:7930}]".
-func parseText(t reflect.Type, text string) (reflect.Value, error) {
+func parseText(t reflect.Type, text string, hints *Hints) (reflect.Value, error) {
 	v := reflect.New(t).Elem()
 	switch {
 	case t == reflect.TypeFor[[]string]():
@@ -104,7 +117,7 @@ func parseText(t reflect.Type, text string) (reflect.Value, error) {
 			v.Set(reflect.ValueOf(list))
 		}
 		return v, nil
-	case t.Kind() != reflect.Map && !isRows(t):
+	case t.Kind() != reflect.Map && !IsRows(t):
 		return v, setScalar(v, text)
 	case strings.TrimSpace(text) == "":
 		return v, nil
@@ -117,7 +130,7 @@ func parseText(t reflect.Type, text string) (reflect.Value, error) {
 	if n == nil {
 		return v, errors.New("want a map, such as {key: value}, or a list of them, found nothing")
 	}
-	r := nodeReader{origins: map[string]Origin{}}
+	r := nodeReader{origins: map[string]Origin{}, hints: hints}
 	v, _ = r.value(n, "", 0, t)
 	var errs []error
 	for _, p := range r.problems {
@@ -169,9 +182,9 @@ func splitList(text string) []string {
 	return list
 }
 
-// textOf prints a value so that parseText reads it back; equal values have
+// TextOf prints a value so that parseText reads it back; equal values have
 // equal texts.
-func textOf(v reflect.Value) string {
+func TextOf(v reflect.Value) string {
 	switch x := v.Interface().(type) {
 	case encoding.TextMarshaler:
 		b, err := x.MarshalText()
@@ -190,7 +203,7 @@ func textOf(v reflect.Value) string {
 	case Params:
 		return string(x.JSON())
 	}
-	if !isRows(v.Type()) {
+	if !IsRows(v.Type()) {
 		return fmt.Sprint(v.Interface())
 	}
 	if v.Len() == 0 {
@@ -207,18 +220,18 @@ func textOf(v reflect.Value) string {
 func rowText(row reflect.Value) string {
 	var items []string
 	for _, k := range appendKeys(nil, "", row, false) {
-		if k.field.IsZero() {
+		if k.Field.IsZero() {
 			continue
 		}
-		text := quoted(textOf(k.field))
-		if k.field.Kind() == reflect.Slice {
-			list := make([]string, k.field.Len())
+		text := quoted(TextOf(k.Field))
+		if k.Field.Kind() == reflect.Slice {
+			list := make([]string, k.Field.Len())
 			for i := range list {
-				list[i] = quoted(fmt.Sprint(k.field.Index(i).Interface()))
+				list[i] = quoted(fmt.Sprint(k.Field.Index(i).Interface()))
 			}
 			text = "[" + strings.Join(list, ", ") + "]"
 		}
-		items = append(items, k.path+": "+text)
+		items = append(items, k.Path+": "+text)
 	}
 	return "{" + strings.Join(items, ", ") + "}"
 }

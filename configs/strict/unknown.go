@@ -1,4 +1,4 @@
-package configs
+package strict
 
 import (
 	"fmt"
@@ -9,24 +9,26 @@ import (
 // maxListed bounds how many keys a problem lists as known.
 const maxListed = 16
 
-// removedKeys holds, by the path of a key of older versions, why it was removed.
-func removedKeys() map[string]string {
-	return map[string]string{
-		"uplinks.prometheus.timeout":         "a query may take as long as uplinks.prometheus.interval, at most 10s",
-		"uplinks.shuffle_jmx.timeout":        "a request may take as long as uplinks.shuffle_jmx.interval, at most 10s",
-		"uplinks.shuffle_jmx.datanode_https": "it had no effect; DataNodes are read over HTTPS where NodeManagers are",
-	}
+// Hints are what a problem of an unknown key says beyond the names of known ones.
+type Hints struct {
+	Removed  map[string]string // by the path of a key of older versions: why it was removed
+	PathKeys string            // the keys and flags that name the file of a secret
 }
 
-// unknownKey returns the problem of a name that is no key, without repeating
-// its value, which may be a secret. nameOf returns the name of a key's path.
-func unknownKey(name string, keys []key, nameOf func(path string) string) string {
-	if problem := formerKey(name, keys, nameOf); problem != "" {
+// UnknownKey returns the problem of a name that is no key. nameOf returns the name
+// of a key's path.
+func (d *Document) UnknownKey(name string, nameOf func(path string) string) string {
+	return d.Hints.unknownKey(name, d.Keys, nameOf)
+}
+
+// unknownKey does not repeat the value, which may be a secret.
+func (h *Hints) unknownKey(name string, keys []Key, nameOf func(path string) string) string {
+	if problem := h.formerKey(name, keys, nameOf); problem != "" {
 		return problem
 	}
 	for _, word := range []string{"password", "passwd", "secret", "token", "credential"} {
 		if strings.Contains(strings.ToLower(name), word) {
-			return "secrets are not accepted in the configuration; put it in a file and give the file's path (security.keytab, security.ccache, --web.config.file)"
+			return "secrets are not accepted in the configuration; put it in a file and give the file's path (" + h.PathKeys + ")"
 		}
 	}
 	section := parent(name)
@@ -48,16 +50,16 @@ func unknownKey(name string, keys []key, nameOf func(path string) string) string
 
 // formerKey returns the problem of a key that moved to or from the advanced
 // ones, or that was removed; "" for any other name.
-func formerKey(name string, keys []key, nameOf func(path string) string) string {
+func (h *Hints) formerKey(name string, keys []Key, nameOf func(path string) string) string {
 	for _, k := range keys {
-		if path, ok := strings.CutPrefix(k.path, advancedPrefix); ok && nameOf(path) == name {
-			return "moved to " + nameOf(k.path)
+		if path, ok := strings.CutPrefix(k.Path, advancedPrefix); ok && nameOf(path) == name {
+			return "moved to " + nameOf(k.Path)
 		}
-		if nameOf(advancedPrefix+k.path) == name {
-			return "this key is not an advanced one: write " + nameOf(k.path)
+		if nameOf(advancedPrefix+k.Path) == name {
+			return "this key is not an advanced one: write " + nameOf(k.Path)
 		}
 	}
-	for path, reason := range removedKeys() { // order-free: names differ
+	for path, reason := range h.Removed { // order-free: names differ
 		if nameOf(path) == name {
 			return "no longer a key: " + reason
 		}
@@ -66,10 +68,10 @@ func formerKey(name string, keys []key, nameOf func(path string) string) string 
 }
 
 // siblingNames lists the names of the keys and sections of a section.
-func siblingNames(section string, keys []key, nameOf func(path string) string) []string {
+func siblingNames(section string, keys []Key, nameOf func(path string) string) []string {
 	var names []string
 	for _, k := range keys {
-		path := "." + nameOf(k.path)
+		path := "." + nameOf(k.Path)
 		if rest, ok := strings.CutPrefix(path, strings.TrimSuffix("."+section, ".")+"."); ok {
 			name, _, _ := strings.Cut(rest, ".")
 			names = append(names, name)
