@@ -164,6 +164,27 @@ func TestWorkflowWithACycle(t *testing.T) {
 	}
 }
 
+// A job that failed is nobody's parent any more. What else its dependents read
+// still changes what is known of it.
+func TestDependentsOfAFailedJobChange(t *testing.T) {
+	t.Parallel()
+	f := newChain(10)
+	edges := []model.WorkflowEdges{{Node: "1", Next: []string{"2"}}}
+	f.app("a", "ann", 1, model.AppRunning)
+	f.conf("a", "", "", &model.Workflow{ID: "q", Node: "1", Edges: edges})
+	f.app("b", "ann", 2, model.AppRunning)
+	f.app("c", "ann", 3, model.AppRunning)
+	f.conf("c", "/b", "", &model.Workflow{ID: "q", Node: "2", Edges: edges})
+	f.app("a", "ann", 1, model.AppFailed)
+	_, revision := f.c.View().Changed(state.Revision{}, nil)
+	f.conf("b", "", "/b", nil)
+	v := f.c.View()
+	changed, _ := v.Changed(revision, nil)
+	if got := relatives(v, "a"); !slices.Equal(got, []string{"read by 2=c, with b=b"}) || !slices.Contains(changed, v.Job("a")) {
+		t.Errorf("a is %v; changed: %v", got, slices.Contains(changed, v.Job("a")))
+	}
+}
+
 // However the facts come, in which order, how often, and who ends or is
 // forgotten in between: what is known of dependencies is what a cluster that
 // only ever saw the outcome knows, and a job for whom it changed is among those

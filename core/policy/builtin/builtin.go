@@ -187,6 +187,7 @@ func shuffleAware() []policy.Entry {
 				" job's map output there, large shuffles first, while the rack's uplink is below the congestion threshold. **CR-RTS** runs" +
 				" reduces of shuffle-light jobs alone while it is at or above the threshold; a user without any is passed over for a few seconds.",
 			Changed: []string{
+				"The reduces of a medium or heavy job wait up to `wait_for_targets_s` for racks where ReduceNum is not reached; Algorithm 3 exceeds it at once ([note](notes/0003-bounded-waiting.md)).",
 				"YARN's containers are untyped: above the congestion threshold maps are tried before reduces, below it the user whose turn it is decides.",
 				"A user is passed over for 5 s and not for 135 offers, because how many offers there are a second depends on who asks.",
 				"Reduces start when what is left of the map phase is as long as the shuffle: the slides announce an adaptive threshold without a formula.",
@@ -211,6 +212,7 @@ func shuffleAware() []policy.Entry {
 				"A job whose ratio has been measured neither on itself nor on an earlier job of its user and name is left to map locality, because" +
 					" at the initial ratio of 1.0 SAMP picks one rack for nearly every job.",
 				"Containers that are neither maps nor reduces (Spark's executors) get racks too: those of their input, or the fewest with room.",
+				"A shuffle-heavy job waits up to `wait_for_targets_s` for its racks, because lines 5, 6, 9, 14, 17 and 18 as printed undo SAMP and SARP at once; its maps take what nobody else does ([note](notes/0003-bounded-waiting.md)).",
 				"A user without a runnable task does not leave the node idle.",
 			},
 		},

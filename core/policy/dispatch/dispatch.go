@@ -174,6 +174,10 @@ type Dispatcher struct {
 	search    search
 	try       func(*state.Job) bool // of search
 	ranked    []ranked
+
+	// Of the present offer.
+	mapsWait bool // maps let it pass because they wait for their targets
+	leftOver bool // nobody else takes it
 }
 
 var (
@@ -270,6 +274,18 @@ func (d *Dispatcher) Place(in *policy.Input) []model.Placement {
 	if !in.Offer.Usable() {
 		return nil
 	}
+	d.leftOver = false
+	placed := d.placeFirst(in)
+	if placed == nil && d.mapsWait {
+		d.leftOver = true
+		placed = d.placeFirst(in)
+	}
+	return placed
+}
+
+// placeFirst launches what the first user takes who takes anything.
+func (d *Dispatcher) placeFirst(in *policy.Input) []model.Placement {
+	d.mapsWait = false
 	everybody := [...]*state.User{nil}
 	passes := d.rule.Passes(in)
 	for i := range passes {
@@ -307,7 +323,7 @@ func (d *Dispatcher) ask(in *policy.Input, u *state.User, p *Pass) hit {
 	if p.Local {
 		if h = d.bestLocal(in, u); h.Job == nil && !late {
 			if d.any(in, u, p) {
-				skip(in, w)
+				d.skip(in, w)
 			}
 			return hit{}
 		}
@@ -320,10 +336,18 @@ func (d *Dispatcher) ask(in *policy.Input, u *state.User, p *Pass) hit {
 	case h.Good || (late && h.Resets):
 		*in.Journal.Edit(w) = policy.Wait{}
 	case !late:
-		skip(in, w)
+		d.skip(in, w)
 		return hit{}
 	}
 	return h
+}
+
+// skip counts an offer that the user lets pass, once: an offer that is left over
+// was counted when the user let it pass before.
+func (d *Dispatcher) skip(in *policy.Input, w *policy.Wait) {
+	if !d.leftOver || w.Skips == 0 {
+		skip(in, w)
+	}
 }
 
 func (k *user) isOpen(p *Pass) bool {
@@ -426,7 +450,21 @@ func (d *Dispatcher) order(in *policy.Input, k *job, j *state.Job, kind model.St
 	}
 	c := &d.candidate
 	c.Job, c.Stage, c.Elsewhere = j, s, false
-	return d.rule.Order(in, c) && (!c.Elsewhere || d.targets.Over(in, j, s))
+	return d.rule.Order(in, c) && !d.waitsForTargets(in, c)
+}
+
+// waitsForTargets reports whether a candidate lets the offer pass because its stage waits for
+// its targets. Maps do not wait for an offer that nobody else takes (§3.3 of
+// ShuffleWatcher: "a free node is always assigned some work"). Reduces do: they
+// would hold the container until the last map is complete, and the job's shuffle
+// would cross racks for as long.
+func (d *Dispatcher) waitsForTargets(in *policy.Input, c *Candidate) bool {
+	isMap := c.Stage.Kind == model.StageMap
+	if !c.Elsewhere || (isMap && d.leftOver) || d.targets.Over(in, c.Job, c.Stage) {
+		return false
+	}
+	d.mapsWait = d.mapsWait || isMap
+	return true
 }
 
 // bestLocal returns the user's best good hit among the jobs with maps on the node:

@@ -61,10 +61,13 @@ func (c classes) theta(size model.Bytes) float64 {
 // overlap is 1 - T_s/T_m. T_s is how long the shuffle takes on the slowest
 // uplink, which carries p (1-p) S in each direction for a share p of the map
 // output and of the reduces, at an equal part for each job that shuffles now.
-// T_m is how long the map phase takes at the pace so far. It is false before a
-// map is complete, and where no uplink's capacity is known.
+// T_m is how long the map phase takes: the waves of maps by the mean time of a map.
+// With k of K maps complete t seconds after the first began, c of them at a time on
+// average, that is (K/c) (c t/k). The time before the first map began, when the job
+// waited in its queue, is not part of it. It is false before a map is complete, and
+// where no uplink's capacity is known.
 func (q reduceRule) overlap(v state.View, j *state.Job, predicted *state.Prediction, s *spread) (theta float64, ok bool) {
-	elapsed := v.Now().Sub(j.Submitted)
+	elapsed := v.Now().Sub(j.MapsBegan())
 	if !s.known || j.Map.Completed == 0 || elapsed <= 0 {
 		return 0, false
 	}

@@ -147,7 +147,7 @@ func DefaultParams() Params {
 		},
 		ReduceParams: ReduceParams{
 			CARTS: true, Portion: PortionPredicted, Priority: DelayedFirst, Completion: CompletionAdaptive,
-			CRRTS: true, MapGate: GateSoft, ReduceReset: true, HoldMaxS: 120,
+			CRRTS: true, MapGate: GateSoft, ReduceReset: true, WaitForTargetsS: 20, HoldMaxS: 120,
 		},
 	}
 }

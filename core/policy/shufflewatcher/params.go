@@ -36,12 +36,12 @@ type Params struct {
 	WindowS    float64           `json:"window_s" doc:"width of the starvation window in seconds (3.4); 0 is none"`
 	WindowMode policy.WindowMode `json:"window_mode" doc:"strict serves earlier windows first, timeout only jobs older than the window"`
 	// RelaxS is SW-relaxed's; 0 is SW-fair.
-	RelaxS        float64         `json:"relax_s" doc:"how many seconds a user may be passed over for want of a good task (5.2); 0 is strict fairness"`
-	RelaxFor      Patience        `json:"relax_for" doc:"which tasks are good: local takes any job's local maps, and heavy reduces anywhere while the uplink is not saturated; preferred, of jobs with preferred racks, only tasks there"`
-	Scope         policy.Scope    `json:"scope" doc:"whose uplink counts as saturated: rack is the offered node's rack, any is any rack, mean is the mean of all"`
-	Fairness      policy.Fairness `json:"fairness" doc:"whose turn it is: fair is the user with the least memory, drf the one with the least dominant share (5.2)"`
-	// WaitForTargetsS is heddle's: 0 is the paper to the letter.
-	WaitForTargetsS float64 `json:"wait_for_targets_s" doc:"how many seconds a shuffle-heavy job waits for the racks it prefers, counted from its last launch of that stage; 0 is the paper's, whose lines 6, 9, 14 and 18 take any rack at once"`
+	RelaxS   float64         `json:"relax_s" doc:"how many seconds a user may be passed over for want of a good task (5.2); 0 is strict fairness"`
+	RelaxFor Patience        `json:"relax_for" doc:"which tasks are good: local takes any job's local maps, and heavy reduces anywhere while the uplink is not saturated; preferred, of jobs with preferred racks, only tasks there"`
+	Scope    policy.Scope    `json:"scope" doc:"whose uplink counts as saturated: rack is the offered node's rack, any is any rack, mean is the mean of all"`
+	Fairness policy.Fairness `json:"fairness" doc:"whose turn it is: fair is the user with the least memory, drf the one with the least dominant share (5.2)"`
+	// WaitForTargetsS is heddle's: 0 is the paper to the letter (docs/notes/0003-bounded-waiting.md has what it was chosen by).
+	WaitForTargetsS float64 `json:"wait_for_targets_s" doc:"how many seconds a shuffle-heavy job waits for the racks it prefers, counted from its last launch of that stage; its maps also take a container elsewhere that no other job takes; 0 is the paper's, whose lines 6, 9, 14 and 18 take any rack at once"`
 	// HoldMaxS bounds a job's holds in all (I9).
 	HoldMaxS float64 `json:"hold_max_s" doc:"the most seconds a plan holds a job's heavy reduces back while uplinks are saturated; a hold ends by itself, 0 never holds"`
 	TargetParams
@@ -50,13 +50,13 @@ type Params struct {
 // TargetParams are the settings of SAMP and SARP.
 type TargetParams struct {
 	MapCompletion float64 `json:"map_completion" doc:"share of completed maps above which SARP follows the map output (3.3)"`
-	Scan          Scan            `json:"scan" doc:"full: SAMP looks at every prefix of the sorted racks; greedy: it stops where the paper's loop stops"`
-	SAMP          bool            `json:"samp" doc:"prefer racks for a job's maps (3.2); false leaves them to locality"`
-	SARP          bool            `json:"sarp" doc:"prefer racks for a job's reduces (3.3); false leaves them to their order"`
-	AssumeUnknown bool            `json:"assume_unknown" doc:"run SAMP at ratio_init for jobs whose ratio has been measured neither on them nor on an earlier run, as the paper does"`
-	RecomputeAt   float64         `json:"recompute_at" doc:"share of completed maps at which SAMP runs a second and last time; 0 never, as in the paper"`
-	Waves         int             `json:"waves" doc:"keep SAMP from choosing so few racks that the maps need more waves than this; 0 is no floor, as in the paper"`
-	SARPRefresh   bool            `json:"sarp_refresh" doc:"follow the map output as it appears; false counts once, as in the paper"`
+	Scan          Scan    `json:"scan" doc:"full: SAMP looks at every prefix of the sorted racks; greedy: it stops where the paper's loop stops"`
+	SAMP          bool    `json:"samp" doc:"prefer racks for a job's maps (3.2); false leaves them to locality"`
+	SARP          bool    `json:"sarp" doc:"prefer racks for a job's reduces (3.3); false leaves them to their order"`
+	AssumeUnknown bool    `json:"assume_unknown" doc:"run SAMP at ratio_init for jobs whose ratio has been measured neither on them nor on an earlier run, as the paper does"`
+	RecomputeAt   float64 `json:"recompute_at" doc:"share of completed maps at which SAMP runs a second and last time; 0 never, as in the paper"`
+	Waves         int     `json:"waves" doc:"keep SAMP from choosing so few racks that the maps need more waves than this; 0 is no floor, as in the paper"`
+	SARPRefresh   bool    `json:"sarp_refresh" doc:"follow the map output as it appears; false counts once, as in the paper"`
 }
 
 // DefaultParams returns the values of algorithms.md appendix C, and heddle's
@@ -64,7 +64,7 @@ type TargetParams struct {
 func DefaultParams() Params {
 	return Params{
 		RatioInit: 1.0, WindowS: 600, WindowMode: policy.WindowStrict, RelaxS: 5, RelaxFor: ForLocal,
-		Scope: policy.ScopeRack, Fairness: policy.Fair, HoldMaxS: 120,
+		Scope: policy.ScopeRack, Fairness: policy.Fair, WaitForTargetsS: 60, HoldMaxS: 120,
 		TargetParams: TargetParams{MapCompletion: 0.15, Scan: ScanFull, SAMP: true, SARP: true, RecomputeAt: 0.05, SARPRefresh: true},
 	}
 }

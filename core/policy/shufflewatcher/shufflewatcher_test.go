@@ -34,7 +34,7 @@ func build(t *testing.T, change func(*shufflewatcher.Params)) *dispatch.Dispatch
 func TestDefaults(t *testing.T) {
 	t.Parallel()
 	want := shufflewatcher.Params{
-		RatioInit: 1, WindowS: 600, WindowMode: "strict", RelaxS: 5, RelaxFor: "local", Scope: "rack", Fairness: "fair", HoldMaxS: 120,
+		RatioInit: 1, WindowS: 600, WindowMode: "strict", RelaxS: 5, RelaxFor: "local", Scope: "rack", Fairness: "fair", WaitForTargetsS: 60, HoldMaxS: 120,
 		TargetParams: shufflewatcher.TargetParams{MapCompletion: 0.15, Scan: "full", SAMP: true, SARP: true, RecomputeAt: 0.05, SARPRefresh: true},
 	}
 	if diff := cmp.Diff(want, shufflewatcher.DefaultParams()); diff != "" {
@@ -157,7 +157,7 @@ func conserve(t fataler, draw policytest.Draw) {
 	t.Helper()
 	scene := policytest.Generate(draw, policytest.DefaultShape())
 	params := shufflewatcher.DefaultParams()
-	params.RelaxS = 0
+	params.RelaxS, params.WaitForTargetsS = 0, 0
 	params.WindowMode = []policy.WindowMode{policy.WindowStrict, policy.WindowTimeout}[draw(0, 1)]
 	p, err := shufflewatcher.NewWith(params)
 	if err != nil {

@@ -215,9 +215,20 @@ func (x *Index) touchRelatives(j *jobs.Job) {
 
 func (x *Index) touchWithParents(j *jobs.Job) {
 	x.touch(j)
-	for _, p := range x.of(j).parents {
+	e := x.of(j)
+	for _, p := range e.parents {
 		if p.Job != nil {
 			x.touch(p.Job)
+		}
+	}
+	// A job that failed is no parent, but keeps its dependents in the workflow.
+	if flow := e.workflow; flow != nil && flow.graph != nil {
+		if at, ok := flow.graph.Index(e.node); ok {
+			for _, read := range flow.graph.Reads(at) {
+				if failed := flow.nodes[flow.graph.Name(read)]; failed != nil && failed.Failed() {
+					x.touch(failed)
+				}
+			}
 		}
 	}
 }

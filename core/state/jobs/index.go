@@ -140,6 +140,9 @@ func (x *Index) Update(j *Job, now model.Time) {
 	if !j.State.Final() {
 		x.running.update(j)
 	}
+	if j.reported.mapsBegan == 0 && j.Map.Running+j.Map.Completed > 0 {
+		j.reported.mapsBegan = now
+	}
 	remember(x.history, j, now)
 	x.Changes.Add(j)
 }

@@ -53,6 +53,7 @@ type reported struct {
 	counters    model.CountersFact
 	hasCounters bool
 	firstSeen   model.Time // when heddle saw the application first
+	mapsBegan   model.Time // when a map was first seen to run or to be complete; 0 before
 	live        [stageKinds]liveContainers
 	asks        reportedAsks
 }
@@ -128,6 +129,10 @@ func (j *Job) Counters() (model.CountersFact, bool) {
 
 // FirstSeen returns when heddle saw the application first.
 func (j *Job) FirstSeen() model.Time { return j.reported.firstSeen }
+
+// MapsBegan returns when a map of the job was first seen to run or to be complete,
+// 0 before.
+func (j *Job) MapsBegan() model.Time { return j.reported.mapsBegan }
 
 // Blacklist returns the hosts the application refuses.
 func (j *Job) Blacklist() []string { return j.blacklist }
