@@ -121,21 +121,11 @@ func (s *session) url(j *job, path ...string) string {
 	return base + strings.Join(append([]string{j.id}, path...), "/")
 }
 
-// get fetches and decodes one answer. A decoder's error becomes an
-// InvalidError; what it could decode is returned beside it.
+// get is rest.GetDecoded within what is left of the round's time.
 func get[T any](ctx context.Context, s *session, url string, decode func([]byte) (T, error)) (T, error) {
 	limited, cancel := context.WithTimeout(ctx, s.cfg.RoundTimeout-s.Elapsed())
 	defer cancel()
-	body, err := s.client.Get(limited, url, "application/json")
-	if err != nil {
-		var none T
-		return none, err
-	}
-	value, err := decode(body)
-	if err != nil {
-		return value, &rest.InvalidError{URL: url, Err: err}
-	}
-	return value, nil
+	return rest.GetDecoded(limited, s.client, url, decode)
 }
 
 // readJob reads and sends the job object.

@@ -114,16 +114,17 @@ func (c *Client) Get(ctx context.Context, url, accept string) ([]byte, error) {
 	}
 }
 
-// GetJSON fetches url and decodes the JSON answer into v, as Decode does.
-func (c *Client) GetJSON(ctx context.Context, url string, v any) error {
+// GetDecoded fetches JSON from url and decodes it. An error of decode becomes an
+// InvalidError, beside the value that decode returned with it.
+func GetDecoded[T any](ctx context.Context, c *Client, url string, decode func([]byte) (T, error)) (value T, err error) {
 	body, err := c.Get(ctx, url, "application/json")
 	if err != nil {
-		return err
+		return value, err
 	}
-	if err := Decode(body, v); err != nil {
-		return &InvalidError{URL: url, Err: fmt.Errorf("decode the answer: %w", err)}
+	if value, err = decode(body); err != nil {
+		err = &InvalidError{URL: url, Err: err}
 	}
-	return nil
+	return value, err
 }
 
 // once sends one request. It returns a body, or the place of an allowed

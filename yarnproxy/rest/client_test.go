@@ -236,7 +236,7 @@ func TestInvalidAnswers(t *testing.T) {
 		handler http.HandlerFunc
 		want    string
 	}{
-		"truncated JSON": {answer(200, js, `{"nodes":{"node":[{"rack":"/rack1","id":"w1`), "decode"},
+		"truncated JSON": {answer(200, js, `{"nodes":{"node":[{"rack":"/rack1","id":"w1`), "JSON input"},
 		"page":           {answer(200, map[string]string{"Content-Type": "text/html"}, "<html>\n<b>Log in</b></html>"), `content type "text/html", want application/json: <html> <b>Log in</b></html>`},
 		"no type": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header()["Content-Type"] = nil
@@ -264,8 +264,9 @@ func TestInvalidAnswers(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var v any
-			err := newClient(t, rest.Options{}).GetJSON(t.Context(), serve(t, test.handler), &v)
+			_, err := rest.GetDecoded(t.Context(), newClient(t, rest.Options{}), serve(t, test.handler), func(body []byte) (v any, err error) {
+				return v, rest.Decode(body, &v)
+			})
 			var invalid *rest.InvalidError
 			if !errors.As(err, &invalid) || rest.FromError(err) != model.PollInvalid {
 				t.Fatalf("error %T %v, want InvalidError", err, err)

@@ -48,17 +48,6 @@ func AllowBases(bases []string) func(hostPort string) bool {
 	return func(host string) bool { return slices.Contains(hosts, host) }
 }
 
-// GetJSON fetches path (which starts with "/") from the active daemon and
-// decodes the answer into v.
-func (g *Group) GetJSON(ctx context.Context, path string, v any) error {
-	return g.Get(ctx, path, "application/json", func(base string, body []byte) error {
-		if err := Decode(body, v); err != nil {
-			return &InvalidError{URL: base + path, Err: fmt.Errorf("decode the answer: %w", err)}
-		}
-		return nil
-	})
-}
-
 // Get fetches path from the active daemon and hands the answer to use, with
 // the base URL it came from. An error of use that is ErrStandby makes the next
 // daemon be asked; any other is returned. When none answers, the errors of all

@@ -71,6 +71,15 @@ func newGroup(t *testing.T, p *pair, bases ...string) *rest.Group {
 	return g
 }
 
+func getJSON(ctx context.Context, g *rest.Group, path string, v any) error {
+	return g.Get(ctx, path, "application/json", func(base string, body []byte) error {
+		if err := rest.Decode(body, v); err != nil {
+			return &rest.InvalidError{URL: base + path, Err: err}
+		}
+		return nil
+	})
+}
+
 func TestGroupFindsTheActiveOne(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -78,7 +87,7 @@ func TestGroupFindsTheActiveOne(t *testing.T) {
 		g := newGroup(t, p, "http://rm1:8088/", "http://rm2:8088", "http://rm3:8088")
 		get := func() (string, error) {
 			var v struct{ Host string }
-			err := g.GetJSON(t.Context(), "/ws/v1/cluster/apps", &v)
+			err := getJSON(t.Context(), g, "/ws/v1/cluster/apps", &v)
 			return v.Host, err
 		}
 		expect := func(wantHost, wantAsked string) {
@@ -125,7 +134,7 @@ func TestGroupNoneAnswers(t *testing.T) {
 	g := newGroup(t, p, "http://rm1:8088", "http://rm2:8088")
 	var v any
 	for range 2 {
-		err := g.GetJSON(t.Context(), "/x", &v)
+		err := getJSON(t.Context(), g, "/x", &v)
 		if !errors.Is(err, rest.ErrStandby) || !strings.Contains(err.Error(), "connection refused") {
 			t.Fatalf("error %v, want both daemons' in it", err)
 		}
@@ -134,7 +143,7 @@ func TestGroupNoneAnswers(t *testing.T) {
 		}
 	}
 	p.set("rm1:8088", "")
-	if err := g.GetJSON(t.Context(), "/x", &v); err != nil {
+	if err := getJSON(t.Context(), g, "/x", &v); err != nil {
 		t.Fatalf("error %v after the daemon came back", err)
 	}
 }
@@ -147,22 +156,22 @@ func TestGroupCallerGivesUp(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(100*time.Millisecond, cancel)
 		var v any
-		if err := g.GetJSON(ctx, "/x", &v); !errors.Is(err, context.Canceled) {
+		if err := getJSON(ctx, g, "/x", &v); !errors.Is(err, context.Canceled) {
 			t.Fatalf("error %v", err)
 		}
 		short, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 		defer cancel()
-		if err := g.GetJSON(short, "/x", &v); !errors.Is(err, context.DeadlineExceeded) {
+		if err := getJSON(short, g, "/x", &v); !errors.Is(err, context.DeadlineExceeded) {
 			t.Fatalf("error %v", err)
 		}
-		if err := g.GetJSON(short, "/x", &v); !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, rest.ErrBudget) {
+		if err := getJSON(short, g, "/x", &v); !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, rest.ErrBudget) {
 			t.Errorf("error %v with a context that has ended", err)
 		}
 		if asked := p.takeAsked(); asked != "rm1:8088 rm1:8088" {
 			t.Errorf("asked %q after the caller gave up", asked)
 		}
 		p.set("rm1:8088", "")
-		if err := g.GetJSON(t.Context(), "/x", &v); err != nil {
+		if err := getJSON(t.Context(), g, "/x", &v); err != nil {
 			t.Fatalf("error %v: a caller that gave up says nothing of the daemon", err)
 		}
 		if asked := p.takeAsked(); asked != "rm1:8088" {

@@ -92,20 +92,15 @@ func isNotFound(err error) bool {
 }
 
 func (r *round) readAsks(ctx context.Context, id model.AppID) error {
-	path := clusterPath + "/apps/" + string(id)
-	body, err := r.fetch(ctx, path)
-	if err != nil {
+	var app model.App
+	fact, err := get(ctx, r, clusterPath+"/apps/"+string(id), func(body []byte) (fact model.AsksFact, err error) {
+		if app, fact, err = DecodeApp(body); err == nil && app.ID != id {
+			err = fmt.Errorf("app: the answer is about %s", app.ID)
+		}
+		return fact, err
+	})
+	if err != nil || app.State.Final() { // the next list of applications reports its end
 		return err
-	}
-	app, fact, err := DecodeApp(body)
-	if err == nil && app.ID != id {
-		err = fmt.Errorf("app: the answer is about %s", app.ID)
-	}
-	if err != nil {
-		return r.invalid(path, err)
-	}
-	if app.State.Final() {
-		return nil // the next list of applications reports its end
 	}
 	r.Send(ctx, fact)
 	return nil
@@ -128,16 +123,12 @@ func (r *round) readContainers(ctx context.Context, id model.AppID, l *liveApp) 
 		return nil
 	}
 	path += fmt.Sprintf("/%s_%06d/containers", strings.Replace(string(id), "application", "appattempt", 1), l.attempt.Number)
-	body, err := r.fetch(ctx, path)
+	list, err := get(ctx, r, path, DecodeContainers)
 	if err != nil {
 		if !errors.Is(err, rest.ErrBudget) {
 			l.attempt = Attempt{} // it may be an old one: look it up again
 		}
 		return err
-	}
-	list, err := DecodeContainers(body)
-	if err != nil {
-		return r.invalid(path, err)
 	}
 	fact := model.ContainersFact{App: id, Containers: list, Blacklist: slices.Clone(l.attempt.Blacklist)}
 	if l.readsSinceAttempt++; len(list) == 0 {
@@ -149,13 +140,9 @@ func (r *round) readContainers(ctx context.Context, id model.AppID, l *liveApp) 
 
 // readAttempt reads which attempt of an application is the current one.
 func (r *round) readAttempt(ctx context.Context, path string, l *liveApp) error {
-	body, err := r.fetch(ctx, path)
+	attempts, err := get(ctx, r, path, DecodeAttempts)
 	if err != nil {
 		return err
-	}
-	attempts, err := DecodeAttempts(body)
-	if err != nil {
-		return r.invalid(path, err)
 	}
 	l.attempt, l.readsSinceAttempt = Attempt{}, 0
 	if len(attempts) > 0 {

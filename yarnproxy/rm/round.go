@@ -67,17 +67,9 @@ func endsRound(err error) bool {
 	}
 }
 
-// fetch returns an answer of the round's ResourceManager.
-func (r *round) fetch(ctx context.Context, path string) ([]byte, error) {
-	return r.cfg.Client.Get(ctx, r.base+path, acceptJSON)
-}
-
-// invalid wraps the error of a decoder.
-func (r *round) invalid(path string, err error) error {
-	if err == nil {
-		return nil
-	}
-	return &rest.InvalidError{URL: r.base + path, Err: err}
+// get is rest.GetDecoded for a path of the round's ResourceManager.
+func get[T any](ctx context.Context, r *round, path string, decode func([]byte) (T, error)) (T, error) {
+	return rest.GetDecoded(ctx, r.cfg.Client, r.base+path, decode)
 }
 
 // discover finds the active ResourceManager. Each answers the cluster's info
@@ -121,14 +113,9 @@ func (r *round) discover(ctx context.Context) error {
 }
 
 func (r *round) readNodes(ctx context.Context) error {
-	const path = clusterPath + "/nodes"
-	body, err := r.fetch(ctx, path)
+	fact, err := get(ctx, r, clusterPath+"/nodes", DecodeNodes)
 	if err != nil {
 		return err
-	}
-	fact, err := DecodeNodes(body)
-	if err != nil {
-		return r.invalid(path, err)
 	}
 	r.Send(ctx, fact)
 	return nil
@@ -140,19 +127,15 @@ func (r *round) readScheduler(ctx context.Context) error {
 		return nil
 	}
 	r.schedulers = r.cfg.SchedulerEvery
-	const path = clusterPath + "/scheduler"
-	body, err := r.fetch(ctx, path)
-	if err != nil {
-		return r.spare("queues", err)
-	}
-	fact := r.cluster
-	if fact.Scheduler, fact.Queues, err = DecodeScheduler(body); err != nil {
-		return r.spare("queues", r.invalid(path, err))
+	fact, err := get(ctx, r, clusterPath+"/scheduler", func(body []byte) (fact model.ClusterFact, err error) {
+		fact = r.cluster
+		fact.Scheduler, fact.Queues, err = DecodeScheduler(body)
+		return fact, err
+	})
+	if fatal := r.spare("queues", err); err != nil {
+		return fatal
 	}
 	r.queues = fact.Queues
-	if err := r.spare("queues", nil); err != nil {
-		return err
-	}
 	r.Send(ctx, fact)
 	return nil
 }
@@ -163,14 +146,11 @@ func (r *round) readLocalities(ctx context.Context) error {
 		return nil
 	}
 	r.localities = r.cfg.LocalitiesEvery
-	body, err := r.fetch(ctx, localitiesPath)
-	if err != nil {
-		return r.spare("locality counters", err)
-	}
 	fact := r.cluster
-	fact.Localities, err = DecodeLocalities(body)
-	if err := r.spare("locality counters", r.invalid(localitiesPath, err)); err != nil || fact.Localities == nil {
-		return err
+	var err error
+	fact.Localities, err = get(ctx, r, localitiesPath, DecodeLocalities)
+	if fatal := r.spare("locality counters", err); fatal != nil || fact.Localities == nil {
+		return fatal
 	}
 	r.Send(ctx, fact)
 	return nil
@@ -200,8 +180,7 @@ func deselections() []string {
 func (r *round) list(ctx context.Context, query string) (model.AppsFact, error) {
 	without := deselections()
 	for {
-		path := clusterPath + "/apps?" + query + without[r.deselect]
-		body, err := r.fetch(ctx, path)
+		fact, err := get(ctx, r, clusterPath+"/apps?"+query+without[r.deselect], DecodeApps)
 		status, refused := errors.AsType[*rest.StatusError](err)
 		if refused && status.Status == http.StatusBadRequest && r.deselect < len(without)-1 {
 			r.deselect++
@@ -209,14 +188,10 @@ func (r *round) list(ctx context.Context, query string) (model.AppsFact, error) 
 				"answer", status.Message, "now", without[r.deselect])
 			continue
 		}
-		if err != nil {
-			return model.AppsFact{}, err
-		}
-		fact, err := DecodeApps(body)
 		for i := range fact.Apps {
 			fact.Apps[i].Queue = fullQueue(fact.Apps[i].Queue, r.queues)
 		}
-		return fact, r.invalid(path, err)
+		return fact, err
 	}
 }
 

@@ -44,7 +44,8 @@ func (p *Poller) poll(ctx context.Context, current *poll.Round) poll.Outcome {
 	limited := rest.AdmitWithin(ctx, p.cfg.Interval)
 	o := &outcome{}
 	if len(apps) == 0 {
-		p.recordAnswer(o, nil, p.get(limited, root, func([]byte) error { return nil })) // only to see whether the server answers
+		_, err := p.cfg.Client.Get(limited, p.cfg.Base+root, "application/json") // only to see whether the server answers
+		p.recordAnswer(o, nil, err)
 	}
 	for _, a := range apps {
 		if o.budgetSpent || o.serverDown || ctx.Err() != nil {
@@ -104,10 +105,8 @@ func (o *outcome) result() (result model.PollResult, text string) {
 // where it has none, nil where the timeline server does not know enough yet.
 func (p *Poller) read(ctx context.Context, a *app) (*model.GraphFact, error) {
 	none := &model.GraphFact{App: a.id}
-	var dags []dag
-	err := p.get(ctx, list("TEZ_DAG_ID", "applicationId", string(a.id), newestDAGs), func(body []byte) (err error) {
-		dags, err = decodeDAGs(body, a.id)
-		return err
+	dags, err := get(ctx, p, list("TEZ_DAG_ID", "applicationId", string(a.id), newestDAGs), func(body []byte) ([]dag, error) {
+		return decodeDAGs(body, a.id)
 	})
 	if err != nil {
 		return nil, err
@@ -125,10 +124,8 @@ func (p *Poller) read(ctx context.Context, a *app) (*model.GraphFact, error) {
 	if a.plan == nil || a.tooLarge {
 		return none, nil
 	}
-	var vertices map[string]vertex
-	err = p.get(ctx, list("TEZ_VERTEX_ID", "TEZ_DAG_ID", a.dag, p.cfg.MaxVertices), func(body []byte) (err error) {
-		vertices, err = decodeVertices(body, a.dag)
-		return err
+	vertices, err := get(ctx, p, list("TEZ_VERTEX_ID", "TEZ_DAG_ID", a.dag, p.cfg.MaxVertices), func(body []byte) (map[string]vertex, error) {
+		return decodeVertices(body, a.dag)
 	})
 	if err != nil {
 		return nil, err
@@ -144,9 +141,9 @@ func (p *Poller) readPlan(ctx context.Context, a *app, d dag) error {
 	}
 	a.plan = d.plan // Tez up to 0.8 keeps it with the DAG
 	if a.plan == nil {
-		err := p.get(ctx, root+"/TEZ_DAG_EXTRA_INFO/"+url.PathEscape(d.id)+"?fields=otherinfo", func(body []byte) (err error) {
-			a.plan, err = decodePlan(body, d.id)
-			return err
+		var err error
+		a.plan, err = get(ctx, p, root+"/TEZ_DAG_EXTRA_INFO/"+url.PathEscape(d.id)+"?fields=otherinfo", func(body []byte) (*plan, error) {
+			return decodePlan(body, d.id)
 		})
 		var status *rest.StatusError
 		switch {
@@ -165,16 +162,9 @@ func (p *Poller) readPlan(ctx context.Context, a *app, d dag) error {
 	return nil
 }
 
-// get fetches a path and decodes the answer. A decoder's error becomes an InvalidError.
-func (p *Poller) get(ctx context.Context, path string, decode func([]byte) error) error {
-	body, err := p.cfg.Client.Get(ctx, p.cfg.Base+path, "application/json")
-	if err != nil {
-		return err
-	}
-	if err := decode(body); err != nil {
-		return &rest.InvalidError{URL: p.cfg.Base + path, Err: err}
-	}
-	return nil
+// get is rest.GetDecoded for a path of the timeline server.
+func get[T any](ctx context.Context, p *Poller, path string, decode func([]byte) (T, error)) (T, error) {
+	return rest.GetDecoded(ctx, p.cfg.Client, p.cfg.Base+path, decode)
 }
 
 // list is the path of the newest entities of a type that have a primary filter.

@@ -221,18 +221,12 @@ func (o *outcome) isOver(ctx context.Context) bool {
 }
 
 func (p *Poller) readDaemon(ctx context.Context, d *daemon, o *outcome) {
-	body, err := p.cfg.Client.Get(ctx, d.url, "application/json")
-	at := p.cfg.Now()
-	var values []int64
-	if err == nil {
-		decode := decodeShuffle
-		if d.dataNode {
-			decode = decodeDataNode
-		}
-		if values, err = decode(body); err != nil {
-			err = &rest.InvalidError{URL: d.url, Err: err}
-		}
+	decode := decodeShuffle
+	if d.dataNode {
+		decode = decodeDataNode
 	}
+	values, err := rest.GetDecoded(ctx, p.cfg.Client, d.url, decode)
+	at := p.cfg.Now()
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if errors.Is(err, rest.ErrBudget) {
