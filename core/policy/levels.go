@@ -11,81 +11,77 @@ import (
 // default for both.
 const NoDelay = -1
 
-// Levels is delay scheduling as YARN's Fair Scheduler does it (FSAppAttempt,
-// algorithms.md 2.5.3): the maps of a job are allowed node-local containers
-// only, rack-local ones too once more than so many nodes were offered, and then
-// any. How many is a fraction of the running nodes.
-//
-// As in FSAppAttempt the count starts over when a level is given up and not
-// when a container is taken, and a container that is better than allowed raises
-// the level to its own. A job's key is its maps: reduces name no node and do
-// not wait.
-//
-// One thing differs: a node counts as offered if a map would fit into what is
-// free on it, in YARN if it would fit into the whole node, where it can reserve.
-type Levels struct {
-	node, rack float64
-	jobs       Jobs[Wait] // Skips are nodes offered since a level was given up last, Level is the worst that is taken
+// LocalityWaits is delay scheduling (algorithms.md 2.5.3): a job lets offers pass
+// for a map with better locality until its rule says that it has waited. Reduces
+// name no node and do not wait.
+type LocalityWaits struct {
+	rule LocalityRule
+	jobs Jobs[Wait]
 }
 
-// NewLevels returns levels with the thresholds to leave node and rack, each a
-// fraction of the running nodes. If one is below 0 there is no delay, above 1 it
-// counts as 1.
-func NewLevels(node, rack float64) *Levels {
-	return &Levels{node: min(node, 1), rack: min(rack, 1)}
-}
+// LocalityRule reports whether a job takes a map at a locality, and changes its wait
+// by that. It is not asked for maps that have no better node.
+type LocalityRule func(in *Input, w *Wait, at model.Locality) bool
+
+// NewLocalityWaits returns the waits of a rule; without one nobody waits.
+func NewLocalityWaits(r LocalityRule) *LocalityWaits { return &LocalityWaits{rule: r} }
 
 // Prune forgets jobs that left.
-func (l *Levels) Prune(v state.View) { l.jobs.Prune(v) }
+func (l *LocalityWaits) Prune(v state.View) { l.jobs.Prune(v) }
 
 // Take decides whether a job whose map fits takes the offer, and returns why;
 // false is to let it pass.
-func (l *Levels) Take(in *Input, j *state.Job) (model.Reason, bool) {
-	if l.node < 0 || l.rack < 0 {
+func (l *LocalityWaits) Take(in *Input, j *state.Job) (model.Reason, bool) {
+	at, _ := j.Map.Locality(in.Offer.Node)
+	if l.rule == nil || (at == model.OffSwitch && j.Map.Anywhere()) {
 		return model.ReasonFairShare, true
 	}
-	k := in.Journal.Edit(l.jobs.Of(j))
-	k.Skips++
-	if k.On {
-		l.relax(k, float64(in.View.Capacity().Nodes))
-	}
-	k.On = true
-	at, _ := j.Map.Locality(in.Offer.Node)
-	if at > k.Level {
-		if at == model.OffSwitch && j.Map.Places() == 0 {
-			return model.ReasonFairShare, true // asked for anywhere: nothing better can come
-		}
+	if !l.rule(in, in.Journal.Edit(l.jobs.Of(j)), at) {
 		return "", false
 	}
-	k.Level = at
-	return Waited(at), true
-}
-
-// relax gives up a level when its threshold is passed.
-func (l *Levels) relax(k *Wait, nodes float64) {
-	threshold := l.node
-	if k.Level == model.RackLocal {
-		threshold = l.rack
-	}
-	if k.Level < model.OffSwitch && float64(k.Skips) > nodes*threshold {
-		k.Level++
-		k.Skips = 0
-	}
-}
-
-// Waited is why delay scheduling launches a map at a locality.
-func Waited(at model.Locality) model.Reason {
 	switch at {
 	case model.NodeLocal:
-		return model.ReasonDelayNodeLocal
+		return model.ReasonDelayNodeLocal, true
 	case model.RackLocal:
-		return model.ReasonDelayRackLocal
+		return model.ReasonDelayRackLocal, true
 	case model.OffSwitch:
 	}
-	return model.ReasonDelayExpired
+	return model.ReasonDelayExpired, true
 }
 
-// ValidThreshold reports a threshold of Levels that is neither a fraction nor NoDelay.
+// NewLevels returns the waits of YARN's Fair Scheduler (FSAppAttempt): the maps of
+// a job are allowed node-local containers only, rack-local ones too once more than
+// so many nodes were offered, and then any. How many is a fraction of the running
+// nodes: node to leave its nodes, rack after that to leave their racks. If one is
+// below 0 there is no delay, above 1 it counts as 1.
+//
+// As in FSAppAttempt the count starts over when a level is given up and not
+// when a container is taken, and a container that is better than allowed raises
+// the level to its own.
+//
+// One thing differs: a node counts as offered if a map would fit into what is
+// free on it, in YARN if it would fit into the whole node, where it can reserve.
+func NewLevels(node, rack float64) *LocalityWaits {
+	if node < 0 || rack < 0 {
+		return NewLocalityWaits(nil)
+	}
+	thresholds := [...]float64{model.NodeLocal: min(node, 1), model.RackLocal: min(rack, 1)}
+	return NewLocalityWaits(func(in *Input, w *Wait, at model.Locality) bool {
+		w.Skips++ // nodes offered since Level was given up last
+		if w.On && w.Level < model.OffSwitch && float64(w.Skips) > float64(in.View.Capacity().Nodes)*thresholds[w.Level] {
+			w.Level++
+			w.Skips = 0
+		}
+		w.On = true
+		if at > w.Level {
+			return false
+		}
+		w.Level = at
+		return true
+	})
+}
+
+// ValidThreshold reports a threshold of NewLevels that is neither a fraction nor NoDelay.
 func ValidThreshold(key string, v float64) error {
 	if v == NoDelay || (v >= 0 && v <= 1) {
 		return nil

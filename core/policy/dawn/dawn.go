@@ -54,8 +54,8 @@ const Name = "dawn"
 type rule struct {
 	params Params
 	plan   onlinePlan
-	levels *policy.Levels // delay scheduling, where nobody prefers the rack
-	waited []*policy.Wait // Skips are heartbeats since a preferring job was served, by rack number
+	levels *policy.LocalityWaits // delay scheduling, where nobody prefers the rack
+	waited []*policy.Wait        // Skips are heartbeats since a preferring job was served, by rack number
 	passes []dispatch.Pass
 
 	// Of the present offer:

@@ -15,7 +15,7 @@
 // no node or rack at all does not wait, because nothing better can come (YARN
 // asks such tasks at "*").
 //
-// Mode yarn is what YARN's Fair Scheduler made of it (policy.Levels).
+// Mode yarn is what YARN's Fair Scheduler made of it (policy.NewLevels).
 //
 // Place costs O(U + J) for the users and jobs it has to look at. It trusts the
 // users' usage and the pending maps by host and rack in the cluster state.
@@ -38,11 +38,9 @@ type Policy struct {
 	params Params
 	w1, w2 model.Duration
 
-	levels *policy.Levels // of mode yarn
-
-	jobs  policy.Jobs[policy.Wait]
-	last  model.Time     // of the heartbeat before
-	waits []*policy.Wait // of the jobs that heartbeat passed over
+	waits  *policy.LocalityWaits
+	passed []*policy.Wait // of the jobs that the heartbeat before passed over
+	last   model.Time     // of that heartbeat
 	// ticked tells that the present offer has been counted as a heartbeat: it is one only if a map was weighed
 	// for it, so that nodes without room for any do not stop the clock of jobs that wait.
 	ticked bool
@@ -53,8 +51,7 @@ var _ policy.Policy = (*Policy)(nil)
 
 // Place implements policy.Policy.
 func (p *Policy) Place(in *policy.Input) []model.Placement {
-	p.jobs.Prune(in.View)
-	p.levels.Prune(in.View)
+	p.waits.Prune(in.View)
 	p.ticked = false
 	if !in.Offer.Usable() {
 		return nil
@@ -69,7 +66,8 @@ func (p *Policy) Place(in *policy.Input) []model.Placement {
 			if s.Kind != model.StageMap {
 				return in.Launch(j, s, model.ReasonFairShare)
 			}
-			if reason := p.launch(in, j); reason != "" {
+			p.tick(in)
+			if reason, ok := p.waits.Take(in, j); ok {
 				return in.Launch(j, s, reason)
 			}
 		}
@@ -77,56 +75,31 @@ func (p *Policy) Place(in *policy.Input) []model.Placement {
 	return nil
 }
 
-// launch decides whether the job takes its best map for the offered node, and
-// returns why; "" is to let the offer pass.
-func (p *Policy) launch(in *policy.Input, j *state.Job) model.Reason {
-	if p.params.Mode == YARN {
-		reason, _ := p.levels.Take(in, j)
-		return reason
-	}
-	p.tick(in)
-	level, _ := j.Map.Locality(in.Offer.Node)
-	w := in.Journal.Edit(p.jobs.Of(j))
-	if !p.take(w, level) {
-		if level == model.OffSwitch && !hasPlace(in.View, j.Map) {
-			return model.ReasonFairShare
-		}
-		w.Skips++
-		p.waits = append(p.waits, w)
-		return ""
-	}
-	return policy.Waited(level)
-}
-
-// take decides by the mode, and takes note of what is launched.
-func (p *Policy) take(w *policy.Wait, level model.Locality) bool {
-	if p.params.Mode == TwoLevel {
-		return p.twoLevel(w, level)
-	}
-	return p.simple(w, level)
-}
-
 // simple is the paper's Algorithm 2 with a rack level: a node-local launch
 // resets the count, any other leaves it, so that a job that has waited goes on
 // launching until locality comes back.
-func (p *Policy) simple(w *policy.Wait, level model.Locality) bool {
-	if level == model.NodeLocal {
+func (p *Policy) simple(_ *policy.Input, w *policy.Wait, at model.Locality) bool {
+	switch {
+	case at == model.NodeLocal:
 		w.Skips = 0
-		return true
+	case w.Skips < p.maxD*int(at):
+		w.Skips++
+		return false
 	}
-	return w.Skips >= p.maxD*int(level)
+	return true
 }
 
 // twoLevel is the form of the Hadoop Fair Scheduler (the paper's Algorithm 3).
-func (p *Policy) twoLevel(w *policy.Wait, level model.Locality) bool {
+func (p *Policy) twoLevel(_ *policy.Input, w *policy.Wait, at model.Locality) bool {
 	switch {
-	case level == model.NodeLocal:
-	case level == model.RackLocal && (w.Level >= model.RackLocal || w.Spent >= p.w1):
+	case at == model.NodeLocal:
+	case at == model.RackLocal && (w.Level >= model.RackLocal || w.Spent >= p.w1):
 	case w.Level == model.OffSwitch, w.Level == model.RackLocal && w.Spent >= p.w2, w.Spent >= p.w1+p.w2:
 	default:
+		p.passed = append(p.passed, w)
 		return false
 	}
-	w.Spent, w.Level = 0, level
+	w.Spent, w.Level = 0, at
 	return true
 }
 
@@ -140,15 +113,15 @@ func (p *Policy) tick(in *policy.Input) {
 	now := in.View.Now()
 	if in.Journal.Asking() {
 		policy.Save(in.Journal, &p.last)
-		policy.Save(in.Journal, &p.waits)
-		p.waits = slices.Clone(p.waits)
+		policy.Save(in.Journal, &p.passed)
+		p.passed = slices.Clone(p.passed)
 	}
 	dt := max(now.Sub(p.last), 0)
-	for i, w := range p.waits {
+	for i, w := range p.passed {
 		in.Journal.Edit(w).Spent += dt
-		p.waits[i] = nil
+		p.passed[i] = nil
 	}
-	p.waits = p.waits[:0]
+	p.passed = p.passed[:0]
 	p.last = now
 }
 
@@ -158,15 +131,4 @@ func (p *Policy) skips(v state.View) int {
 		return p.params.D
 	}
 	return int(math.Ceil(SkipsFor(len(v.Nodes()), Replicas, Locality, Tasks)))
-}
-
-// hasPlace reports whether any pending task of the stage would be local on any
-// rack.
-func hasPlace(v state.View, s *state.Stage) bool {
-	for i := range v.Racks() {
-		if s.PendingIn(i) > 0 {
-			return true
-		}
-	}
-	return false
 }

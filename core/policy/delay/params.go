@@ -17,7 +17,7 @@ type Mode string
 const (
 	Simple   Mode = "simple"    // a job is passed over D times per level
 	TwoLevel Mode = "two-level" // a job waits W1 for its node and W2 more for its rack (the Hadoop Fair Scheduler's form)
-	YARN     Mode = "yarn"      // a job is passed over by shares of the nodes (FSAppAttempt; policy.Levels)
+	YARN     Mode = "yarn"      // a job is passed over by shares of the nodes (FSAppAttempt; policy.NewLevels)
 )
 
 // Auto lets the policy derive D from the number of nodes by SkipsFor.
@@ -101,9 +101,17 @@ func NewWith(p Params) (*Policy, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
 	}
-	return &Policy{
+	built := &Policy{
 		params: p,
-		levels: policy.NewLevels(p.LocalityNode, p.LocalityRack),
 		w1:     model.Duration(p.W1S * float64(model.Second)), w2: model.Duration(p.W2S * float64(model.Second)),
-	}, nil
+	}
+	switch p.Mode {
+	case Simple:
+		built.waits = policy.NewLocalityWaits(built.simple)
+	case TwoLevel:
+		built.waits = policy.NewLocalityWaits(built.twoLevel)
+	case YARN:
+		built.waits = policy.NewLevels(p.LocalityNode, p.LocalityRack)
+	}
+	return built, nil
 }

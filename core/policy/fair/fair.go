@@ -4,7 +4,7 @@
 // memory over weight. Inside a queue the job with the least memory goes first,
 // or the one submitted first. Inside a job reduces that are due go before maps,
 // and a map is taken at whatever locality the node gives it, unless the locality
-// thresholds make it wait for a better node (policy.Levels).
+// thresholds make it wait for a better node (policy.NewLevels).
 //
 // What is changed, and why:
 //   - The papers say both "per user" and "among jobs"; here it is users, and jobs
@@ -36,7 +36,7 @@ const Name = "fair"
 // Policy is the fair scheduler.
 type Policy struct {
 	params Params
-	levels *policy.Levels
+	levels *policy.LocalityWaits
 
 	needy []needy       // scratch of users
 	order []*state.User // likewise

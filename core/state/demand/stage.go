@@ -53,6 +53,9 @@ func (s *Stage) Places() int {
 	return n
 }
 
+// Anywhere reports whether the tasks would be local nowhere: Places is 0.
+func (s *Stage) Anywhere() bool { return s.hosts == 0 && s.Places() == 0 }
+
 // Clear removes all tasks.
 func (s *Stage) Clear() {
 	for host, c := range s.onHost.All() {

@@ -56,6 +56,9 @@ func (s *Stage) RackGains() int { return s.demand.RackGains }
 // for tasks that are asked for anywhere. It costs O(racks).
 func (s *Stage) Places() int { return s.demand.Places() }
 
+// Anywhere reports whether the pending tasks are asked for anywhere.
+func (s *Stage) Anywhere() bool { return s.demand.Anywhere() }
+
 // Locality returns the best locality level a pending task would have on a node;
 // false without a pending task.
 func (s *Stage) Locality(n *nodes.Node) (model.Locality, bool) {
