@@ -22,23 +22,18 @@ const (
 // Scopes lists them.
 func Scopes() []Scope { return []Scope{ScopeRack, ScopeAny, ScopeMean} }
 
-// Busy reports whether the network is busy for a request from a rack: by what
-// busy says of one rack's uplink, or by the mean reaching the limit.
-func (s Scope) Busy(v state.View, rack *state.Rack, limit float64, busy func(*state.Rack) bool) bool {
+// Saturated is the flag NetworkSaturated for a request from a rack: NetSat's of
+// that rack, of any, or of the mean utilisation.
+func (s Scope) Saturated(v state.View, rack *state.Rack) bool {
 	switch s {
 	case ScopeRack:
-		return busy(rack)
+		return rack.Load.Saturated
 	case ScopeAny:
-		return slices.ContainsFunc(v.Racks(), busy)
+		return slices.ContainsFunc(v.Racks(), func(r *state.Rack) bool { return r.Load.Saturated })
 	case ScopeMean:
-		return meanUtilization(v) >= limit
+		return meanUtilization(v) >= v.Saturation().Threshold
 	}
 	return false
-}
-
-// Saturated is the flag NetworkSaturated for a request from a rack: NetSat's.
-func (s Scope) Saturated(v state.View, rack *state.Rack) bool {
-	return s.Busy(v, rack, v.Saturation().Threshold, func(r *state.Rack) bool { return r.Load.Saturated })
 }
 
 // meanUtilization is the mean over the racks whose uplink capacity is known.

@@ -31,10 +31,7 @@ const (
 // slowed map by map.
 func (m mapRule) mts(in *policy.Input, c *dispatch.Candidate) bool {
 	predicted := predict(c.Job)
-	gated := m.congested && m.params.MapGate != GateOff && m.classes.of(&predicted) != light
-	if gated && m.params.MapGate == GateStrict {
-		return false
-	}
+	gated := m.congested && m.params.MapGate == GateSoft && m.classes.of(&predicted) != light
 	level, _ := c.Stage.Locality(in.Offer.Node)
 	output := predicted.MapOutput()
 	k := dispatch.Key{Resets: m.params.MapReset == ResetLaunch}
@@ -79,7 +76,7 @@ func (m mapRule) mapCost(level model.Locality, input model.Bytes) float64 {
 	gamma := m.params.GammaRemote
 	switch level {
 	case model.NodeLocal:
-		gamma = m.params.GammaNode
+		gamma = 0
 	case model.RackLocal:
 		gamma = m.params.GammaRack
 	case model.OffSwitch:

@@ -12,8 +12,7 @@
 //
 // What is changed, and why, beside each piece of code; the larger ones:
 //   - YARN's containers are untyped, so a request asks for both: maps before
-//     reduces above the threshold, below it what the user has whose turn it is
-//     (type_order).
+//     reduces above the threshold, below it what the user has whose turn it is.
 //   - YARN's asks name no task: every map of a job is taken for an average one.
 //   - A user is passed over for 5 s, as on the paper's real cluster, and not for
 //     135 offers, as in its simulation: how many offers there are a second
@@ -128,12 +127,12 @@ func (r *rule) Startable(v state.View, j *state.Job, s *state.Stage) bool {
 // Deviation: there is no request for a map or for a reduce in YARN. At or above
 // the congestion threshold maps are tried first, because CR-RTS is to spare the
 // network. Below it the user whose turn it is decides: reduces first, because
-// CA-RTS is to use the bandwidth there is, but only if that user has one. With
-// type_order=network reduces of any user go before all maps (algorithms.md
-// 2.3.2): where containers are short those fill with reduces that wait for maps,
-// and users whose jobs have maps alone are never served.
+// CA-RTS is to use the bandwidth there is, but only if that user has one. If
+// reduces of any user went before all maps, as in algorithms.md 2.3.2, containers
+// would fill with reduces that wait for maps where they are short, and users whose
+// jobs have maps alone would never be served.
 func (r *rule) Passes(in *policy.Input) []dispatch.Pass {
-	r.congested = r.isCongested(in.View, in.Offer.Node.Rack)
+	r.congested = r.isCongested(in.Offer.Node.Rack)
 	r.available = unlimited
 	if r.params.MTS {
 		r.available = r.maps.availableOn(in.View, in.Offer.Node)
@@ -143,23 +142,10 @@ func (r *rule) Passes(in *policy.Input) []dispatch.Pass {
 		r.reducePass.Slack = r.slack(r.params.ReduceSkips, r.params.ReduceWaitS)
 	}
 	r.passes = append(r.passes[:0], r.mapPass, r.reducePass)
-	if r.reducesFirst(in) {
+	if !r.congested && r.isTurnOfReduce(in) {
 		r.passes[0], r.passes[1] = r.passes[1], r.passes[0]
 	}
 	return r.passes
-}
-
-func (r *rule) reducesFirst(in *policy.Input) bool {
-	switch r.params.TypeOrder {
-	case ByTurn:
-		return !r.congested && r.isTurnOfReduce(in)
-	case ReducesFirst:
-		return true
-	case MapsFirst:
-		return false
-	case ByNetwork:
-	}
-	return !r.congested
 }
 
 // isTurnOfReduce reports whether the first user in fair order with anything to
@@ -180,16 +166,11 @@ func (r *rule) isTurnOfReduce(in *policy.Input) bool {
 	return false
 }
 
-// isCongested is NetState >= CongestionThreshold for a request from a rack. The
-// paper reads the network's condition of that rack (Algorithm 1) and, in
-// §III-D, "the cross-rack network load in the cluster": the scope says which.
-// Without CR-RTS nothing is ever congested.
-func (r *rule) isCongested(v state.View, rack *state.Rack) bool {
-	if !r.params.CRRTS {
-		return false
-	}
-	limit := r.params.CongestionThreshold
-	return r.params.Scope.Busy(v, rack, limit, func(r *state.Rack) bool { return r.Utilization >= limit })
+// isCongested is NetState >= CongestionThreshold for a request from a rack, whose
+// network Algorithm 1 reads. (§III-D has "the cross-rack network load in the
+// cluster".) Without CR-RTS nothing is ever congested.
+func (r *rule) isCongested(rack *state.Rack) bool {
+	return r.params.CRRTS && rack.Utilization >= r.params.CongestionThreshold
 }
 
 // Order implements dispatch.Rule.

@@ -10,17 +10,6 @@ import (
 	"heddle/core/policy/dispatch"
 )
 
-// TypeOrder says which kind of task an untyped container is tried with first.
-type TypeOrder string
-
-// The four orders.
-const (
-	ByTurn       TypeOrder = "turn"    // below the congestion threshold what the user has whose turn it is, reduces before maps; maps at or above it
-	ByNetwork    TypeOrder = "network" // reduces below the congestion threshold, maps at or above it
-	ReducesFirst TypeOrder = "reduces"
-	MapsFirst    TypeOrder = "maps"
-)
-
 // Skips says what bounds how often a user is passed over.
 type Skips string
 
@@ -49,43 +38,23 @@ const (
 	ResetLaunch Reset = "launch" // all: the text
 )
 
-// Portion says which map output MapOutputPortion is of.
-type Portion string
-
-// The two readings (algorithms.md 2.3.5).
-const (
-	PortionPredicted Portion = "predicted" // of completed maps, and predicted of running ones
-	PortionCompleted Portion = "completed" // of completed maps alone
-)
-
-// Priority says which reduces go first within a category of CA-RTS.
-type Priority string
-
-// The three readings (algorithms.md 2.3.5).
-const (
-	DelayedFirst  Priority = "delayed"  // delayed ones, then those whose maps are complete: the text
-	CompleteFirst Priority = "complete" // the other way round
-	Either        Priority = "either"   // both alike: Algorithm 3
-)
-
 // Completion says when the reduces of a job may be scheduled.
 type Completion string
 
-// The three forms (algorithms.md 2.3.7).
+// The two forms (algorithms.md 2.3.7).
 const (
 	CompletionAdaptive  Completion = "adaptive"  // when the shuffle fits into the rest of the map phase, by size where that is not known
-	CompletionTable     Completion = "table"     // by shuffle size
 	CompletionSlowstart Completion = "slowstart" // Hadoop's mapreduce.job.reduce.slowstart.completedmaps
 )
 
 // Gate says what becomes of maps of medium and heavy jobs on a congested rack.
 type Gate string
 
-// The three gates (algorithms.md 2.3.6).
+// The two gates (algorithms.md 2.3.6). The paper's own, until the rack is
+// uncongested, makes no progress where only heavy jobs are left.
 const (
-	GateSoft   Gate = "soft"   // they wait until the user has been skipped D^m times and has no light map
-	GateStrict Gate = "strict" // they wait until the rack is uncongested; no progress where only heavy jobs are left
-	GateOff    Gate = "off"
+	GateSoft Gate = "soft" // they wait until the user has been skipped D^m times and has no light map
+	GateOff  Gate = "off"
 )
 
 // Params are the policy's own settings.
@@ -94,9 +63,7 @@ type Params struct {
 	HeavyMiB      float64 `json:"heavy_mib" doc:"a job whose predicted shuffle is larger is shuffle-heavy, between the two it is medium (IV-A)"`
 	SmallInputMiB float64 `json:"small_input_mib" doc:"a job that reads less has a small input (IV-A)"`
 
-	CongestionThreshold float64      `json:"congestion_threshold" doc:"utilisation of an uplink from which on it is congested: 0.80 in IV-A, 0.90 in III-D"`
-	Scope               policy.Scope `json:"scope" doc:"whose uplink counts: the offered node's rack, any, or the mean"`
-	TypeOrder           TypeOrder    `json:"type_order" doc:"what a container is tried with first: turn is maps above the congestion threshold, and below it reduces if the first user with anything to launch has one; network is reduces below it; reduces; maps"`
+	CongestionThreshold float64 `json:"congestion_threshold" doc:"utilisation of an uplink from which on it is congested: 0.80 in IV-A, 0.90 in III-D"`
 
 	Skips       Skips   `json:"skips" doc:"what bounds how long a user is passed over: time for a live cluster, count as in the paper's simulation"`
 	MapSkips    int     `json:"map_skips" doc:"D^m with skips: count"`
@@ -113,7 +80,6 @@ type MapParams struct {
 	MTS                 bool          `json:"mts" doc:"schedule maps by MTS; false is delay scheduling by user"`
 	TrafficThreshold    ThresholdMode `json:"traffic_threshold" doc:"a node's limit of predicted map output: auto is equation 3, fixed is traffic_threshold_mib, off is none"`
 	TrafficThresholdMiB float64       `json:"traffic_threshold_mib" doc:"the limit with traffic_threshold: fixed"`
-	GammaNode           float64       `json:"gamma_node" doc:"cost per byte of a map that reads on its node (III-C)"`
 	GammaRack           float64       `json:"gamma_rack" doc:"cost per byte of a map that reads in its rack"`
 	GammaRemote         float64       `json:"gamma_remote" doc:"cost per byte of a map that reads from another rack"`
 	MapReset            Reset         `json:"map_reset" doc:"which launches set a user's map skips back: local is Algorithm 2, launch the text"`
@@ -121,13 +87,10 @@ type MapParams struct {
 
 // ReduceParams are the settings of CA-RTS, of CR-RTS and of plans.
 type ReduceParams struct {
-	CARTS       bool       `json:"ca_rts" doc:"schedule reduces by CA-RTS below the congestion threshold; false is fair order at Hadoop's slowstart"`
-	Portion     Portion    `json:"portion" doc:"which map output ReduceNum follows: predicted counts running maps too, completed does not"`
-	Priority    Priority   `json:"priority" doc:"what goes first within a category: delayed jobs, complete ones (all maps done), or either alike"`
-	Completion  Completion `json:"completion" doc:"when a job's reduces may start: adaptive, table (by shuffle size) or slowstart (Hadoop's)"`
-	CRRTS       bool       `json:"cr_rts" doc:"schedule reduces by CR-RTS at or above the congestion threshold; false makes no difference between the two"`
-	MapGate     Gate       `json:"map_gate" doc:"maps of medium and heavy jobs on a congested rack: soft, they wait their turn out; strict, they wait; off"`
-	ReduceReset bool       `json:"reduce_reset" doc:"a reduce that waited its turn out sets the user's reduce skips back; Algorithm 4 prints no reset"`
+	CARTS      bool       `json:"ca_rts" doc:"schedule reduces by CA-RTS below the congestion threshold; false is fair order at Hadoop's slowstart"`
+	Completion Completion `json:"completion" doc:"when a job's reduces may start: adaptive, or slowstart (Hadoop's)"`
+	CRRTS      bool       `json:"cr_rts" doc:"schedule reduces by CR-RTS at or above the congestion threshold; false makes no difference between the two"`
+	MapGate    Gate       `json:"map_gate" doc:"maps of medium and heavy jobs on a congested rack: soft, they wait their turn out; off"`
 	// WaitForTargetsS is heddle's: 0 is the paper to the letter.
 	WaitForTargetsS float64 `json:"wait_for_targets_s" doc:"how many seconds the reduces of a medium or heavy job wait for racks where ReduceNum is not reached, counted from its last reduce launched; 0 is the paper's, which exceeds ReduceNum at once"`
 	HoldMaxS        float64 `json:"hold_max_s" doc:"the longest a plan holds a job's reduces in all, for maps to complete and again while uplinks are congested; 0 is never"`
@@ -139,15 +102,15 @@ type ReduceParams struct {
 func DefaultParams() Params {
 	return Params{
 		LightMiB: 1, HeavyMiB: 100, SmallInputMiB: 10,
-		CongestionThreshold: 0.80, Scope: policy.ScopeRack, TypeOrder: ByTurn,
-		Skips: ByTime, MapSkips: 135, ReduceSkips: 135, MapWaitS: 5, ReduceWaitS: 5,
+		CongestionThreshold: 0.80,
+		Skips:               ByTime, MapSkips: 135, ReduceSkips: 135, MapWaitS: 5, ReduceWaitS: 5,
 		MapParams: MapParams{
 			MTS: true, TrafficThreshold: ThresholdAuto, GammaRack: 1, GammaRemote: 2,
 			MapReset: ResetLocal,
 		},
 		ReduceParams: ReduceParams{
-			CARTS: true, Portion: PortionPredicted, Priority: DelayedFirst, Completion: CompletionAdaptive,
-			CRRTS: true, MapGate: GateSoft, ReduceReset: true, WaitForTargetsS: 20, HoldMaxS: 120,
+			CARTS: true, Completion: CompletionAdaptive,
+			CRRTS: true, MapGate: GateSoft, WaitForTargetsS: 20, HoldMaxS: 120,
 		},
 	}
 }
@@ -184,21 +147,16 @@ func (p *Params) Validate() error {
 	if p.TrafficThreshold == ThresholdFixed && p.TrafficThresholdMiB == 0 {
 		errs = append(errs, errors.New("traffic_threshold_mib: must be above 0 when traffic_threshold is fixed"))
 	}
-	within("gamma_node", p.GammaNode, 0, 1000)
 	within("gamma_rack", p.GammaRack, 0, 1000)
 	within("gamma_remote", p.GammaRemote, 0, 1000)
 	within("wait_for_targets_s", p.WaitForTargetsS, 0, maxSeconds)
 	within("hold_max_s", p.HoldMaxS, 0, maxHold)
 	return errors.Join(append(errs,
-		policy.OneOf("scope", p.Scope, policy.Scopes()...),
-		policy.OneOf("type_order", p.TypeOrder, ByTurn, ByNetwork, ReducesFirst, MapsFirst),
 		policy.OneOf("skips", p.Skips, ByTime, ByCount),
 		policy.OneOf("traffic_threshold", p.TrafficThreshold, ThresholdAuto, ThresholdFixed, ThresholdOff),
 		policy.OneOf("map_reset", p.MapReset, ResetLocal, ResetLaunch),
-		policy.OneOf("portion", p.Portion, PortionPredicted, PortionCompleted),
-		policy.OneOf("priority", p.Priority, DelayedFirst, CompleteFirst, Either),
-		policy.OneOf("completion", p.Completion, CompletionAdaptive, CompletionTable, CompletionSlowstart),
-		policy.OneOf("map_gate", p.MapGate, GateSoft, GateStrict, GateOff),
+		policy.OneOf("completion", p.Completion, CompletionAdaptive, CompletionSlowstart),
+		policy.OneOf("map_gate", p.MapGate, GateSoft, GateOff),
 	)...)
 }
 

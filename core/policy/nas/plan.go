@@ -31,7 +31,7 @@ func (r *rule) reduceTargets(v state.View, j *state.Job) dispatch.Targets {
 		for i, n := range s.counted() {
 			if n > 0 {
 				t.Racks = append(t.Racks, model.RackTarget{
-					Rack: v.Racks()[i].ID, Count: n, Share: s.share[i], Bytes: r.reduces.outputOn(j, i, predicted.MapOutput()),
+					Rack: v.Racks()[i].ID, Count: n, Share: s.share[i], Bytes: j.OutputOn(i, predicted.MapOutput()),
 				})
 			}
 		}
@@ -80,7 +80,7 @@ func (r *rule) congestedFor(v state.View, j *state.Job, s *spread) bool {
 		if !rack.Runs() || (s.known && j.Reduce.Launched(i) >= s.counted()[i]) {
 			continue
 		}
-		if !r.isCongested(v, rack) {
+		if !r.isCongested(rack) {
 			return false
 		}
 		all = true
@@ -104,7 +104,7 @@ func (r *rule) Rank(v state.View, j *state.Job) dispatch.Key {
 	of := r.classes.of(&predicted)
 	switch {
 	case toLaunch(j.Reduce) > 0 && r.reduces.due(v, j, &predicted):
-		k := dispatch.Key{Line: firstCategory + int(heavy-of), First: float64(r.reduces.turn(j)), Second: -float64(predicted.Shuffle)}
+		k := dispatch.Key{Line: firstCategory + int(heavy-of), First: float64(r.reduces.priority(j)), Second: -float64(predicted.Shuffle)}
 		if of != light && r.congestedFor(v, j, r.reduces.spreadOf(v, j, &predicted)) {
 			k.Line = rankHeld + int(of)
 		}

@@ -32,7 +32,7 @@ func (q reduceRule) caRTS(in *policy.Input, c *dispatch.Candidate) bool {
 	full := !q.wanted(in.View, c.Job, &predicted, in.Offer.Node.Rack.Index)
 	of := q.classes.of(&predicted)
 	c.Key = dispatch.Key{
-		Line: category(of, full), First: float64(q.turn(c.Job)), Second: -float64(predicted.Shuffle), Reason: model.ReasonBelowReduceNum,
+		Line: category(of, full), First: float64(q.priority(c.Job)), Second: -float64(predicted.Shuffle), Reason: model.ReasonBelowReduceNum,
 		Good: true, Elsewhere: full && of != light,
 	}
 	if full {
@@ -41,22 +41,15 @@ func (q reduceRule) caRTS(in *policy.Input, c *dispatch.Candidate) bool {
 	return true
 }
 
-// turn is a job's place within a category: the delayed ones and those whose
-// maps are all complete first.
-func (q reduceRule) turn(j *state.Job) int {
+// priority is a job's place within a category: delayed ones first, then those
+// whose maps are all complete (the text; Algorithm 3 has both alike).
+func (q reduceRule) priority(j *state.Job) int {
 	late, done := 1, 1
 	if s := q.jobs.Find(j); s != nil && s.delayed.Skips > 0 {
 		late = 0
 	}
 	if j.Map.Total > 0 && j.Map.Completed >= j.Map.Total {
 		done = 0
-	}
-	switch q.params.Priority {
-	case CompleteFirst:
-		return 2*done + late
-	case Either:
-		return min(late, done)
-	case DelayedFirst:
 	}
 	return 2*late + done
 }
@@ -66,15 +59,14 @@ func (q reduceRule) turn(j *state.Job) int {
 // rack if there is one, else the earliest.
 //
 // What it leaves open (algorithms.md 2.3.6): a user without any reduce for the
-// node is not skipped; a reduce that waited its turn out sets the counter back
-// (reduce_reset), or the user's medium and heavy reduces would all follow it at
+// node is not skipped; a reduce that waited its turn out sets the counter back, or the user's medium and heavy reduces would all follow it at
 // once. The third of the "three strategies" is taken to be that delayed reduces
 // go first once the network is uncongested.
 func (q reduceRule) crRTS(in *policy.Input, c *dispatch.Candidate) bool {
 	predicted := predict(c.Job)
 	of := q.classes.of(&predicted)
 	if c.Late {
-		c.Key = dispatch.Key{Reason: model.ReasonReduceWaited, Resets: q.params.ReduceReset, Least: true}
+		c.Key = dispatch.Key{Reason: model.ReasonReduceWaited, Resets: true, Least: true}
 		if !q.wanted(in.View, c.Job, &predicted, in.Offer.Node.Rack.Index) {
 			c.Line, c.Elsewhere, c.Least = 1, of != light, false
 		}

@@ -1,7 +1,6 @@
 package nas
 
 import (
-	"heddle/core/model"
 	"heddle/core/policy"
 	"heddle/core/shuffle"
 	"heddle/core/state"
@@ -67,7 +66,7 @@ func (q reduceRule) divide(j *state.Job, predicted *state.Prediction, s *spread)
 	for i, runs := range q.cluster.runs {
 		output := 0.0
 		if runs {
-			output = float64(q.outputOn(j, i, each))
+			output = float64(j.OutputOn(i, each))
 			sum += output
 		}
 		s.share = append(s.share, output)
@@ -92,17 +91,6 @@ func (s *spread) counted() []int {
 		}
 	}
 	return s.counts
-}
-
-// outputOn returns the job's map output on a rack as the portion counts it.
-func (q reduceRule) outputOn(j *state.Job, rack int, each model.Bytes) model.Bytes {
-	if q.params.Portion == PortionPredicted {
-		return j.OutputOn(rack, each)
-	}
-	if rack < len(j.Output.ByRack) {
-		return j.Output.ByRack[rack]
-	}
-	return 0
 }
 
 // wanted reports whether the job's ReduceNum is not reached on a rack. As long

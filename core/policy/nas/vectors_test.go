@@ -345,9 +345,9 @@ func TestReadingsConform(t *testing.T) {
 		`{"mts":false,"ca_rts":false}`,
 		`{"mts":false,"ca_rts":false,"cr_rts":false}`,
 		`{"skips":"count","map_skips":3,"reduce_skips":3}`,
-		`{"map_reset":"launch","portion":"completed","priority":"either","completion":"table"}`,
-		`{"scope":"any","type_order":"maps","map_gate":"off","reduce_reset":false,"completion":"slowstart"}`,
-		`{"scope":"mean","type_order":"reduces","traffic_threshold":"fixed","traffic_threshold_mib":64}`,
+		`{"map_reset":"launch","wait_for_targets_s":0}`,
+		`{"map_gate":"off","completion":"slowstart"}`,
+		`{"traffic_threshold":"fixed","traffic_threshold_mib":64}`,
 	} {
 		t.Run(raw, func(t *testing.T) {
 			t.Parallel()
@@ -370,12 +370,12 @@ func TestParams(t *testing.T) {
 		{`{"traffic_threshold":"fixed"}`, []string{"traffic_threshold_mib:"}},
 		{`{"gamma":1}`, []string{"gamma"}},
 		{
-			`{"congestion_threshold":0,"scope":"x","type_order":"x","skips":"x","map_skips":-1,"map_wait_s":1e9,"traffic_threshold":"x","hold_max_s":601}`,
-			[]string{"congestion_threshold:", "scope:", "type_order:", "skips:", "map_skips:", "map_wait_s:", "traffic_threshold:", "hold_max_s:"},
+			`{"congestion_threshold":0,"skips":"x","map_skips":-1,"map_wait_s":1e9,"traffic_threshold":"x","hold_max_s":601}`,
+			[]string{"congestion_threshold:", "skips:", "map_skips:", "map_wait_s:", "traffic_threshold:", "hold_max_s:"},
 		},
 		{
-			`{"map_reset":"x","portion":"x","priority":"x","completion":"x","map_gate":"x","gamma_rack":-1}`,
-			[]string{"map_reset:", "portion:", "priority:", "completion:", "map_gate:", "gamma_rack:"},
+			`{"map_reset":"x","completion":"x","map_gate":"x","gamma_rack":-1}`,
+			[]string{"map_reset:", "completion:", "map_gate:", "gamma_rack:"},
 		},
 	} {
 		p, err := New([]byte(tc.raw))
@@ -410,8 +410,8 @@ func TestDelayedReducesAreUsedUp(t *testing.T) {
 	if placed := session(1, 0).Offer("n00", "", 0); len(placed) != 1 || delayed(p) != 0 {
 		t.Fatalf("uncongested: placed %v, %d delayed", placed, delayed(p))
 	}
-	if j := session(5, 0).View().Job("1"); p.reduces.turn(j) != 2 { // complete, not delayed
-		t.Errorf("turn %d of reduces asked for later", p.reduces.turn(j))
+	if j := session(5, 0).View().Job("1"); p.reduces.priority(j) != 2 { // complete, not delayed
+		t.Errorf("turn %d of reduces asked for later", p.reduces.priority(j))
 	}
 }
 
