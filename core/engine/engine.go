@@ -6,7 +6,6 @@ package engine
 import (
 	"errors"
 	"fmt"
-	"math/rand/v2"
 
 	"heddle/core/model"
 	"heddle/core/policy"
@@ -20,7 +19,6 @@ var ErrStale = errors.New("the ResourceManager's state is too old to decide on")
 // Options configure an Engine.
 type Options struct {
 	Name    string         // the policy's registered name
-	Seed    uint64         // of the policy's randomness
 	MaxAge  model.Duration // of the ResourceManager's state in Plan; 0 does not look (replay, simulation)
 	MaxHold model.Duration // the longest hold a plan may carry (I9)
 	// MaxOffers bounds the virtual offers of one Plan for a policy that has no
@@ -34,7 +32,7 @@ type Options struct {
 
 // DefaultOptions returns the limits the service runs with.
 func DefaultOptions(name string) Options {
-	return Options{Name: name, Seed: 1, MaxAge: 30 * model.Second, MaxHold: 10 * model.Minute, MaxOffers: 5000, Decisions: 4096, Recover: true}
+	return Options{Name: name, MaxAge: 30 * model.Second, MaxHold: 10 * model.Minute, MaxOffers: 5000, Decisions: 4096, Recover: true}
 }
 
 // Engine asks one policy about one cluster. It belongs to the goroutine that
@@ -52,7 +50,7 @@ type Engine struct {
 // New builds an engine.
 func New(opts Options, p policy.Policy, c *state.Cluster) *Engine {
 	e := &Engine{opts: opts, policy: p, cluster: c, log: newLog(opts.Decisions)}
-	e.in = policy.Input{View: c.View(), Rand: rand.New(rand.NewPCG(opts.Seed, 0)), Journal: &e.journal}
+	e.in = policy.Input{View: c.View(), Journal: &e.journal}
 	return e
 }
 

@@ -32,14 +32,14 @@ func (h *Heap[T]) Items() []T { return h.items }
 // Push adds a value.
 func (h *Heap[T]) Push(item T) {
 	h.items = append(h.items, item)
-	h.settle(len(h.items)-1, item)
+	h.sift(len(h.items)-1, item)
 }
 
 // Pop removes the first value; the heap must not be empty.
 func (h *Heap[T]) Pop() T { return h.Remove(0) }
 
 // Set replaces the value of a place.
-func (h *Heap[T]) Set(place int, item T) { h.settle(place, item) }
+func (h *Heap[T]) Set(place int, item T) { h.sift(place, item) }
 
 // Remove removes the value of a place.
 func (h *Heap[T]) Remove(place int) T {
@@ -47,13 +47,13 @@ func (h *Heap[T]) Remove(place int) T {
 	moving := h.items[last]
 	h.items = h.items[:last]
 	if place < last {
-		h.settle(place, moving)
+		h.sift(place, moving)
 	}
 	return item
 }
 
-// settle puts a value where it belongs, from a place on whose value is not needed.
-func (h *Heap[T]) settle(place int, item T) {
+// sift puts a value where it belongs, from a place on whose value is not needed.
+func (h *Heap[T]) sift(place int, item T) {
 	for place > 0 {
 		parent := (place - 1) / 2
 		if !h.before(item, h.items[parent]) {

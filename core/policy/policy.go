@@ -9,7 +9,6 @@ package policy
 import (
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 
 	"heddle/core/model"
@@ -17,8 +16,8 @@ import (
 )
 
 // Policy chooses what to start on the offered node. It is called from one
-// goroutine, does no I/O, reads no clock (time is in.View.Now) and draws only
-// on in.Rand. It may keep state between calls, but only as a function of its
+// goroutine, does no I/O, reads no clock (time is in.View.Now) and draws nothing at
+// random. It may keep state between calls, but only as a function of its
 // parameters and the inputs so far, keyed by ids and pruned when they leave;
 // losing it costs quality, never safety.
 //
@@ -41,7 +40,6 @@ type Input struct {
 	View  state.View
 	Offer Offer        // of Place; zero in Plan
 	Jobs  []*state.Job // of Plan: the jobs to plan, by arrival
-	Rand  *rand.Rand   // seeded from the run's seed
 	// Limits is where what stages ask for is limited to racks; nil limits nothing.
 	Limits Limits
 	// Journal records what the policy remembers before it changes; nil records nothing.

@@ -60,7 +60,7 @@ func newRig(tb testing.TB, change func(*api.Options)) *rig {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	r.engine = engine.New(engine.Options{Name: policy, Seed: 1, MaxHold: model.Minute, MaxOffers: 100, Decisions: 8}, p, r.cluster)
+	r.engine = engine.New(engine.Options{Name: policy, MaxHold: model.Minute, MaxOffers: 100, Decisions: 8}, p, r.cluster)
 	r.observe(facts()...)
 	r.publish(tb)
 	r.opts = api.Options{

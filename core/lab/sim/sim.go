@@ -83,7 +83,7 @@ func New(p Params, c Cluster, w *workload.Workload, name string, pol policy.Poli
 	s.jobs.free = c.places()
 	s.hdfs = hdfs{layout: &s.layout, replication: c.Replication, seed: p.Seed}
 	s.copyRand = rand.New(rand.NewPCG(p.Seed, 1))
-	s.engine = engine.New(engine.Options{Name: name, Seed: p.Seed}, pol, s.state)
+	s.engine = engine.New(engine.Options{Name: name}, pol, s.state)
 	for i := range s.layout.nodes {
 		s.heartbeatOrder = append(s.heartbeatOrder, int32(i))
 	}

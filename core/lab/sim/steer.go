@@ -40,7 +40,7 @@ type limit struct {
 // Steer puts a relay in front of the scheduler, before Run.
 func (s *Sim) Steer(by Steering) {
 	opts := engine.Options{
-		Name: by.Name, Seed: s.params.Seed, MaxOffers: s.cluster.Containers(),
+		Name: by.Name, MaxOffers: s.cluster.Containers(),
 		MaxHold: engine.DefaultOptions(by.Name).MaxHold, // a plan that holds says of racks what others do
 	}
 	s.steering = &steering{Steering: by, planner: engine.New(opts, by.Policy, s.state), limits: map[*state.Stage]*limit{}}

@@ -51,9 +51,9 @@ const (
 
 // Validate reports every setting that is out of range.
 func (p Params) Validate() error {
-	var errs []error
-	if p.Mode != Simple && p.Mode != TwoLevel && p.Mode != YARN {
-		errs = append(errs, fmt.Errorf("mode: want %s, %s or %s, is %q", Simple, TwoLevel, YARN, p.Mode))
+	errs := []error{
+		policy.OneOf("mode", p.Mode, Simple, TwoLevel, YARN),
+		policy.ValidThreshold("locality.threshold.node", p.LocalityNode), policy.ValidThreshold("locality.threshold.rack", p.LocalityRack),
 	}
 	if p.D < Auto || p.D > maxSkips {
 		errs = append(errs, fmt.Errorf("d: must be between 0 and %d, or -1 for automatic, is %d", maxSkips, p.D))
@@ -64,7 +64,6 @@ func (p Params) Validate() error {
 	if !(p.W2S >= 0 && p.W2S <= maxWait) {
 		errs = append(errs, fmt.Errorf("w2_s: must be between 0 and %d, is %g", maxWait, p.W2S))
 	}
-	errs = append(errs, policy.ValidThreshold("locality.threshold.node", p.LocalityNode), policy.ValidThreshold("locality.threshold.rack", p.LocalityRack))
 	return errors.Join(errs...)
 }
 

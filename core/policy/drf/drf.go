@@ -22,7 +22,6 @@ package drf
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 
 	"heddle/core/model"
 	"heddle/core/policy"
@@ -62,14 +61,7 @@ func DefaultParams() Params { return Params{Stop: StopCluster, Compare: CompareD
 
 // Validate reports every setting that is out of range.
 func (p Params) Validate() error {
-	var errs []error
-	if p.Stop != StopPaper && p.Stop != StopCluster {
-		errs = append(errs, fmt.Errorf("stop: want %s or %s, is %q", StopPaper, StopCluster, p.Stop))
-	}
-	if p.Compare != CompareDominant && p.Compare != CompareVector {
-		errs = append(errs, fmt.Errorf("compare: want %s or %s, is %q", CompareDominant, CompareVector, p.Compare))
-	}
-	return errors.Join(errs...)
+	return errors.Join(policy.OneOf("stop", p.Stop, StopPaper, StopCluster), policy.OneOf("compare", p.Compare, CompareDominant, CompareVector))
 }
 
 // Policy is DRF. It keeps no state: the order of users is the cluster's.

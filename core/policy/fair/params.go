@@ -39,16 +39,15 @@ func DefaultParams() Params {
 
 // Validate reports every setting that is out of range.
 func (p Params) Validate() error {
-	var errs []error
-	if p.SchedulingPolicy != JobsFair && p.SchedulingPolicy != JobsFIFO {
-		errs = append(errs, fmt.Errorf("schedulingPolicy: want %s or %s, is %q", JobsFair, JobsFIFO, p.SchedulingPolicy))
+	errs := []error{
+		policy.OneOf("schedulingPolicy", p.SchedulingPolicy, JobsFair, JobsFIFO),
+		policy.ValidThreshold("locality.threshold.node", p.LocalityNode), policy.ValidThreshold("locality.threshold.rack", p.LocalityRack),
 	}
 	for _, u := range slices.Sorted(maps.Keys(p.MinResources)) {
 		if p.MinResources[u] < 0 {
 			errs = append(errs, fmt.Errorf("minResources: must not be below 0, is %d for %s", p.MinResources[u], u))
 		}
 	}
-	errs = append(errs, policy.ValidThreshold("locality.threshold.node", p.LocalityNode), policy.ValidThreshold("locality.threshold.rack", p.LocalityRack))
 	return errors.Join(errs...)
 }
 

@@ -1,8 +1,6 @@
 package policytest
 
 import (
-	"math/rand/v2"
-
 	"heddle/core/model"
 	"heddle/core/policy"
 	"heddle/core/state"
@@ -19,7 +17,7 @@ type Session struct {
 // NewSession builds the scene's cluster and sets the clock to Epoch.
 func NewSession(p policy.Policy, s Scene) *Session {
 	c := s.Cluster()
-	return &Session{cluster: c, policy: p, now: Epoch, in: policy.Input{View: c.View(), Rand: rand.New(rand.NewPCG(1, 0))}}
+	return &Session{cluster: c, policy: p, now: Epoch, in: policy.Input{View: c.View()}}
 }
 
 // View returns what the policy sees.
