@@ -172,25 +172,25 @@ func (r *round) duePaths() []string {
 	wanted := r.inputPaths()
 	if len(wanted) > trackedPaths {
 		wanted = wanted[:trackedPaths]
-		r.log.Debug("more paths are wanted than are kept track of", "paths", trackedPaths)
+		r.log.Debug("jobs have more input paths than are tracked", "paths", trackedPaths)
 	}
-	still := make(map[string]*schedule, len(wanted))
+	scheduled := make(map[string]*schedule, len(wanted))
 	var due []string
 	for _, path := range wanted {
-		if still[path] != nil {
+		if scheduled[path] != nil {
 			continue
 		}
 		at := r.paths[path]
 		if at == nil {
 			at = &schedule{}
 		}
-		still[path] = at
+		scheduled[path] = at
 		if !now.Before(at.due) {
 			due = append(due, path)
 		}
 	}
-	r.paths = still
-	slices.SortStableFunc(due, func(a, b string) int { return still[a].due.Compare(still[b].due) })
+	r.paths = scheduled
+	slices.SortStableFunc(due, func(a, b string) int { return scheduled[a].due.Compare(scheduled[b].due) })
 	return due
 }
 

@@ -151,11 +151,11 @@ func (c clientConfig) checkTable(w io.Writer) error {
 			fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", word, r.Address, strings.TrimPrefix(r.Key, clientconfig.Prefix), r.Found)
 		}
 	})
-	said := map[string]bool{}
+	printed := map[string]bool{}
 	for _, r := range c.Checks {
-		if r.Do != "" && !said[r.Do] {
+		if r.Do != "" && !printed[r.Do] {
 			fmt.Fprintf(w, "- %s: %s\n", r.Found, r.Do)
-			said[r.Do] = true
+			printed[r.Do] = true
 		}
 	}
 	return err

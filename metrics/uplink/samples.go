@@ -11,10 +11,8 @@ import (
 	prom "github.com/prometheus/common/model"
 
 	"heddle/core/model"
+	"heddle/yarnproxy/rest"
 )
-
-// maxErrors is how many bad series of one answer are named in its error.
-const maxErrors = 3
 
 // direction is a side of an uplink, and the value of the direction label.
 type direction string
@@ -33,8 +31,7 @@ type collector struct {
 	series         int
 	rates          map[model.RackID]map[direction]model.BytesPerSecond
 	duplicated     map[model.RackID]bool // racks with two series for one direction
-	firstErrors    []error
-	omittedErrors  int // bad ones beyond those kept
+	errors         rest.ErrorList        // of series that cannot be used
 }
 
 // add adds the series of an answer. The direction is that of the query, or "" if the
@@ -56,12 +53,10 @@ func (c *collector) add(value prom.Value, of direction) error {
 	}
 	for _, sample := range vector {
 		if sample == nil {
-			c.addError(errors.New("a series is null"))
+			c.errors.Add(errors.New("a series is null"))
 			continue
 		}
-		if err := c.addSample(sample, of); err != nil {
-			c.addError(err)
-		}
+		c.errors.Add(c.addSample(sample, of))
 	}
 	return nil
 }
@@ -113,14 +108,6 @@ func (c *collector) rack(metric prom.Metric) (model.RackID, error) {
 	return "", fmt.Errorf("series %s: no rack is called %q", metric, value)
 }
 
-func (c *collector) addError(err error) {
-	if len(c.firstErrors) < maxErrors {
-		c.firstErrors = append(c.firstErrors, err)
-		return
-	}
-	c.omittedErrors++
-}
-
 // samples returns a sample for each rack that has both directions, by rack,
 // and what was wrong with others.
 func (c *collector) samples() ([]model.UplinkSample, error) {
@@ -133,14 +120,10 @@ func (c *collector) samples() ([]model.UplinkSample, error) {
 		case hasOut && hasIn:
 			samples = append(samples, model.UplinkSample{Rack: rack, Out: out, In: in})
 		case hasOut:
-			c.addError(fmt.Errorf("rack %s has no series %s", rack, inward))
+			c.errors.Add(fmt.Errorf("rack %s has no series %s", rack, inward))
 		default:
-			c.addError(fmt.Errorf("rack %s has no series %s", rack, outward))
+			c.errors.Add(fmt.Errorf("rack %s has no series %s", rack, outward))
 		}
 	}
-	err := errors.Join(c.firstErrors...)
-	if c.omittedErrors > 0 {
-		err = fmt.Errorf("%w\nand %d more", err, c.omittedErrors)
-	}
-	return samples, err
+	return samples, c.errors.Err()
 }

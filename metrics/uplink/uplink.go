@@ -179,7 +179,7 @@ func (p *Poller) runQueries(ctx context.Context) (samples []model.UplinkSample, 
 			return nil, nil, fmt.Errorf("query %s with %q: %w", p.cfg.Address, q.text, err)
 		}
 		for _, w := range warnings {
-			c.addError(fmt.Errorf("prometheus warns: %s", w))
+			c.errors.Add(fmt.Errorf("prometheus warns: %s", w))
 		}
 		if err := c.add(value, q.of); err != nil {
 			return nil, nil, fmt.Errorf("query %s with %q: %w: %w", p.cfg.Address, q.text, errUnusable, err)

@@ -12,9 +12,9 @@ func (s *server) index(w http.ResponseWriter, r *http.Request) {
 	for _, rt := range routes() {
 		switch {
 		case rt.method != http.MethodGet || strings.Contains(rt.path, "{") || rt.path == "/v1/blocks":
-			b.WriteString("<li><code>" + rt.method + " " + rt.path + "</code>: " + rt.note + "</li>\n")
+			b.WriteString("<li><code>" + rt.method + " " + rt.path + "</code>: " + rt.about + "</li>\n")
 		default:
-			b.WriteString("<li><a href=\"" + rt.path + "\">" + rt.path + "</a>: " + rt.note + "</li>\n")
+			b.WriteString("<li><a href=\"" + rt.path + "\">" + rt.path + "</a>: " + rt.about + "</li>\n")
 		}
 	}
 	for _, path := range []string{"/healthz", "/readyz", "/metrics", "/openapi.json"} {

@@ -22,7 +22,7 @@ type route struct {
 	path   string // as openapi.json spells it
 	match  string // the mux pattern, path when empty
 	method string // GET also serves HEAD
-	note   string // for the index page
+	about  string // for the index page
 	serve  func(q *query) (any, error)
 	cached bool // the body depends on the snapshot and the query alone, and is read often
 	fresh  bool // it rests on decisions: refused while the ResourceManager's state is too old
@@ -31,20 +31,20 @@ type route struct {
 // routes lists what is served under /v1.
 func routes() []route {
 	return []route{
-		{path: "/v1/cluster", method: http.MethodGet, serve: getCluster, cached: true, note: "the ResourceManager, totals, sources, what heddle had to work around"},
-		{path: "/v1/racks", method: http.MethodGet, serve: getRacks, cached: true, note: "nodes, resources, containers and uplink of every rack"},
-		{path: "/v1/racks/{rack}", match: "/v1/racks/{rack:.+}", method: http.MethodGet, serve: getRack, note: "one rack with its nodes"},
-		{path: "/v1/nodes", method: http.MethodGet, serve: getNodes, cached: true, note: "nodes, by rack and state"},
-		{path: "/v1/policies", method: http.MethodGet, serve: getPolicies, note: "the policies and their parameters"},
-		{path: "/v1/traffic", method: http.MethodGet, serve: getTraffic, cached: true, note: "bytes from rack to rack"},
-		{path: "/v1/applications", method: http.MethodGet, serve: getApplications, cached: true, note: "applications, by state, user and queue"},
-		{path: "/v1/applications/{id}", method: http.MethodGet, serve: getApplication, note: "one application"},
-		{path: "/v1/applications/{id}/preferences", method: http.MethodGet, serve: getPreferences, fresh: true, note: "where its maps or reduces should go"},
-		{path: "/v1/applications/{id}/explain", method: http.MethodGet, serve: getExplain, fresh: true, note: "why"},
-		{path: "/v1/decisions", method: http.MethodGet, serve: getDecisions, note: "the log of decisions"},
-		{path: "/v1/relay", method: http.MethodGet, serve: getRelay, note: "what is asked of the ResourceManager in place of what applications asked"},
-		{path: "/v1/blocks", method: http.MethodGet, serve: getBlocks, note: "HDFS blocks of a path with their racks"},
-		{path: "/v1/placements", method: http.MethodPost, serve: postPlacements, fresh: true, note: "asks in, ranked nodes and racks out; nothing is stored"},
+		{path: "/v1/cluster", method: http.MethodGet, serve: getCluster, cached: true, about: "the ResourceManager, totals, sources, what heddle had to work around"},
+		{path: "/v1/racks", method: http.MethodGet, serve: getRacks, cached: true, about: "nodes, resources, containers and uplink of every rack"},
+		{path: "/v1/racks/{rack}", match: "/v1/racks/{rack:.+}", method: http.MethodGet, serve: getRack, about: "one rack with its nodes"},
+		{path: "/v1/nodes", method: http.MethodGet, serve: getNodes, cached: true, about: "nodes, by rack and state"},
+		{path: "/v1/policies", method: http.MethodGet, serve: getPolicies, about: "the policies and their parameters"},
+		{path: "/v1/traffic", method: http.MethodGet, serve: getTraffic, cached: true, about: "bytes from rack to rack"},
+		{path: "/v1/applications", method: http.MethodGet, serve: getApplications, cached: true, about: "applications, by state, user and queue"},
+		{path: "/v1/applications/{id}", method: http.MethodGet, serve: getApplication, about: "one application"},
+		{path: "/v1/applications/{id}/preferences", method: http.MethodGet, serve: getPreferences, fresh: true, about: "where its maps or reduces should go"},
+		{path: "/v1/applications/{id}/explain", method: http.MethodGet, serve: getExplain, fresh: true, about: "why"},
+		{path: "/v1/decisions", method: http.MethodGet, serve: getDecisions, about: "the log of decisions"},
+		{path: "/v1/relay", method: http.MethodGet, serve: getRelay, about: "what is asked of the ResourceManager in place of what applications asked"},
+		{path: "/v1/blocks", method: http.MethodGet, serve: getBlocks, about: "HDFS blocks of a path with their racks"},
+		{path: "/v1/placements", method: http.MethodPost, serve: postPlacements, fresh: true, about: "asks in, ranked nodes and racks out; nothing is stored"},
 	}
 }
 

@@ -125,7 +125,7 @@ func probe(ctx context.Context, address string, isScheduler bool) (finding, erro
 		return silent, err
 	}
 	frame, err := ipc.NewReader(conn, maxNegotiate).Next()
-	if _, odd := errors.AsType[*ipc.FrameError](err); odd {
+	if _, badFrame := errors.AsType[*ipc.FrameError](err); badFrame {
 		return foreign, errors.New("it does not speak Hadoop RPC")
 	}
 	if err != nil {

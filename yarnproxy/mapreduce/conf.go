@@ -53,12 +53,12 @@ func decodeConf(body []byte, app model.AppID) (model.JobConfFact, error) {
 		Slowstart: defaultSlowstart,
 		Workflow:  model.WorkflowOf(values),
 	}
-	var bad elementErrors
-	bad.add(setSlowstart(&fact, first("mapreduce.job.reduce.slowstart.completedmaps", "mapred.reduce.slowstart.completed.maps")))
-	bad.add(setReplication(&fact, first("dfs.replication")))
-	bad.add(setTask(&fact.MapTask, "map", first))
-	bad.add(setTask(&fact.ReduceTask, "reduce", first))
-	if err := bad.err(); err != nil {
+	var bad rest.ErrorList
+	bad.Add(setSlowstart(&fact, first("mapreduce.job.reduce.slowstart.completedmaps", "mapred.reduce.slowstart.completed.maps")))
+	bad.Add(setReplication(&fact, first("dfs.replication")))
+	bad.Add(setTask(&fact.MapTask, "map", first))
+	bad.Add(setTask(&fact.ReduceTask, "reduce", first))
+	if err := bad.Err(); err != nil {
 		return fact, fmt.Errorf("configuration of %s: %w", app, err)
 	}
 	return fact, nil

@@ -3,15 +3,11 @@ package mapreduce
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	"heddle/core/model"
 	"heddle/yarnproxy/rest"
 )
-
-// errsKept is how many bad elements of one answer are named in its error.
-const errsKept = 3
 
 // entry is one element of a tasks list.
 type entry struct {
@@ -127,16 +123,16 @@ func decodeTasks(body []byte, job string) ([]entry, error) {
 		}
 	}
 	entries := make([]entry, 0, len(list.Task))
-	var bad elementErrors
+	var bad rest.ErrorList
 	for i := range list.Task {
 		e, err := list.Task[i].entry(job)
 		if err != nil {
-			bad.add(err)
+			bad.Add(err)
 			continue
 		}
 		entries = append(entries, e)
 	}
-	if err := bad.err(); err != nil {
+	if err := bad.Err(); err != nil {
 		return entries, fmt.Errorf("tasks of %s: %w", job, err)
 	}
 	return entries, nil
@@ -237,29 +233,4 @@ func runs(state string) bool {
 // ratio turns percent into 0..1.
 func ratio(percent rest.Number) float64 {
 	return min(max(float64(percent)/100, 0), 1)
-}
-
-// elementErrors collects the errors of one answer's elements: the first few whole,
-// the others as a number.
-type elementErrors struct {
-	kept    []error
-	omitted int
-}
-
-func (f *elementErrors) add(err error) {
-	if err == nil {
-		return
-	}
-	if len(f.kept) < errsKept {
-		f.kept = append(f.kept, err)
-		return
-	}
-	f.omitted++
-}
-
-func (f *elementErrors) err() error {
-	if f.omitted > 0 {
-		return fmt.Errorf("%w\nand %d more", errors.Join(f.kept...), f.omitted)
-	}
-	return errors.Join(f.kept...)
 }

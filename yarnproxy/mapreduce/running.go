@@ -95,10 +95,10 @@ func (r *running) updateJobs() {
 			r.handToHistory(j)
 		}
 	}
-	for _, left := range []map[model.AppID]bool{r.endedJobs, r.rejected} {
-		for id := range left { // order-free
+	for _, set := range []map[model.AppID]bool{r.endedJobs, r.rejected} {
+		for id := range set { // order-free
 			if state[id] != model.AppRunning {
-				delete(left, id)
+				delete(set, id)
 			}
 		}
 	}

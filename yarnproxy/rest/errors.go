@@ -164,3 +164,29 @@ func excerpt(body []byte) string {
 	}
 	return text
 }
+
+// ErrorList collects the errors of the elements of one answer: the first three, and
+// how many more there are.
+type ErrorList struct {
+	first   []error
+	omitted int
+}
+
+// Add adds an error, unless it is nil.
+func (l *ErrorList) Add(err error) {
+	switch {
+	case err == nil:
+	case len(l.first) < 3:
+		l.first = append(l.first, err)
+	default:
+		l.omitted++
+	}
+}
+
+// Err returns the errors as one, nil for none.
+func (l *ErrorList) Err() error {
+	if l.omitted > 0 {
+		return fmt.Errorf("%w\nand %d more", errors.Join(l.first...), l.omitted)
+	}
+	return errors.Join(l.first...)
+}

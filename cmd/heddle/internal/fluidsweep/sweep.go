@@ -105,11 +105,11 @@ func (l *load) run(ctx context.Context, betas []float64, policies []fluid.Policy
 			return nil, l.named(err)
 		}
 	}
-	group, within := errgroup.WithContext(ctx)
+	group, groupCtx := errgroup.WithContext(ctx)
 	group.SetLimit(runtime.GOMAXPROCS(0))
 	for i := range runs {
 		group.Go(func() error {
-			if err := within.Err(); err != nil {
+			if err := groupCtx.Err(); err != nil {
 				return err
 			}
 			var err error

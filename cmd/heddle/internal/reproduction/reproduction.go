@@ -63,11 +63,11 @@ func (o *Options) Run(ctx context.Context, stderr io.Writer) (*Result, error) {
 		return nil, err
 	}
 	in.Each = func(n int, run func(i int) error) error {
-		group, within := errgroup.WithContext(ctx)
+		group, groupCtx := errgroup.WithContext(ctx)
 		group.SetLimit(runtime.GOMAXPROCS(0))
 		for i := range n {
 			group.Go(func() error {
-				if err := within.Err(); err != nil {
+				if err := groupCtx.Err(); err != nil {
 					return err
 				}
 				return run(i)

@@ -131,8 +131,6 @@ func (c *ClusterSummary) writesText() string {
 	return "writes replicate within their rack"
 }
 
-const speculationText = "stragglers get a speculative attempt"
-
 func (c *ClusterSummary) stragglersText() string {
 	return fmt.Sprintf("%g %% of the attempts compute %g times as long", 100*c.Straggler, c.Slower)
 }

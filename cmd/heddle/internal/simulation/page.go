@@ -66,11 +66,21 @@ func (res *Result) clusterRows() []report.Row {
 	for i := range c.Groups {
 		rows = append(rows, report.Row{Name: "Racks", Value: c.Groups[i].String()})
 	}
+	rows = append(rows, c.optionRows()...)
+	return append(rows,
+		report.Row{Name: "HDFS", Value: fmt.Sprintf("blocks of %s with %s; %s", strict.Size(c.Block), terminal.Count(c.Replication, "replica"), c.writesText())},
+		report.Row{Name: "Heartbeat", Value: fmt.Sprintf("every %g s", c.HeartbeatS)},
+		report.Row{Name: "Reduces", Value: fmt.Sprintf("start after %g %% of a job's maps", 100*c.Slowstart)})
+}
+
+// optionRows describes the options that are in use beyond the cluster itself.
+func (c *ClusterSummary) optionRows() []report.Row {
+	var rows []report.Row
 	if c.Straggler > 0 {
 		rows = append(rows, report.Row{Name: "Stragglers", Value: c.stragglersText()})
 	}
 	if c.Speculation {
-		rows = append(rows, report.Row{Name: "Speculation", Value: speculationText})
+		rows = append(rows, report.Row{Name: "Speculation", Value: "stragglers get a speculative attempt"})
 	}
 	if c.Copies > 0 {
 		rows = append(rows, report.Row{Name: "Shuffles", Value: c.copiesText()})
@@ -78,8 +88,5 @@ func (res *Result) clusterRows() []report.Row {
 	for i := range c.Losses {
 		rows = append(rows, report.Row{Name: "Lost", Value: c.Losses[i].String()})
 	}
-	return append(rows,
-		report.Row{Name: "HDFS", Value: fmt.Sprintf("blocks of %s with %s; %s", strict.Size(c.Block), terminal.Count(c.Replication, "replica"), c.writesText())},
-		report.Row{Name: "Heartbeat", Value: fmt.Sprintf("every %g s", c.HeartbeatS)},
-		report.Row{Name: "Reduces", Value: fmt.Sprintf("start after %g %% of a job's maps", 100*c.Slowstart)})
+	return rows
 }

@@ -33,16 +33,16 @@ func (s *experiment) run(ctx context.Context, stderr io.Writer) ([]sim.Run, erro
 	runs := make([]sim.Run, len(s.policies)*len(s.seeds))
 	progress := progress{start: time.Now(), parts: make([]atomic.Uint64, len(runs))}
 	defer terminal.ShowProgress(ctx, stderr, progress.line)()
-	group, within := errgroup.WithContext(ctx)
+	group, groupCtx := errgroup.WithContext(ctx)
 	group.SetLimit(runtime.GOMAXPROCS(0))
 	for i := range runs {
 		p, seed := &s.policies[i/len(s.seeds)], s.seeds[i%len(s.seeds)]
 		group.Go(func() error {
-			if err := within.Err(); err != nil {
+			if err := groupCtx.Err(); err != nil {
 				return err
 			}
 			var err error
-			runs[i], err = s.runOne(within, p, seed, func(part float64) { progress.set(i, part) })
+			runs[i], err = s.runOne(groupCtx, p, seed, func(part float64) { progress.set(i, part) })
 			if err != nil {
 				return fmt.Errorf("%s, seed %d: %w", p.label, seed, err)
 			}

@@ -48,17 +48,8 @@ func (res *Result) printSetup(w io.Writer) {
 	}
 	fmt.Fprintf(w, "blocks of %s with %s; %s; a heartbeat every %g s; reduces start after %g %% of the maps\n",
 		strict.Size(c.Block), terminal.Count(c.Replication, "replica"), c.writesText(), c.HeartbeatS, 100*c.Slowstart)
-	if c.Straggler > 0 {
-		fmt.Fprintln(w, c.stragglersText())
-	}
-	if c.Speculation {
-		fmt.Fprintln(w, speculationText)
-	}
-	if c.Copies > 0 {
-		fmt.Fprintln(w, c.copiesText())
-	}
-	for i := range c.Losses {
-		fmt.Fprintln(w, c.Losses[i].String())
+	for _, row := range c.optionRows() {
+		fmt.Fprintln(w, row.Value)
 	}
 	if len(res.seeds) > 1 {
 		fmt.Fprintf(w, "median of %d seeds (least-most)\n", len(res.seeds))
