@@ -260,3 +260,12 @@ func TestClusterTellsTheScene(t *testing.T) {
 		}
 	}
 }
+
+// BenchmarkPlace offers nodes to 2,000 jobs of 50 users that all have work, and to as
+// many that have none, which is the whole search.
+func BenchmarkPlace(b *testing.B) {
+	for _, e := range builtin.Registry() {
+		b.Run("policy="+e.Name+"/work", func(b *testing.B) { policytest.BenchPlace(b, e.New, "", true) })
+		b.Run("policy="+e.Name+"/none", func(b *testing.B) { policytest.BenchPlace(b, e.New, "", false) })
+	}
+}
