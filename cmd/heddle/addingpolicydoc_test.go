@@ -98,7 +98,7 @@ func TestAddingAPolicyDoc(t *testing.T) {
 	registry := "core/policy/builtin/builtin.go"
 	text := string(before[registry])
 	text = strings.Replace(text, "\t\"heddle/core/policy/fifo\"\n", "\t\"heddle/core/policy/fifo\"\n\t\"heddle/core/policy/lifo\"\n", 1)
-	text = strings.Replace(text, "\treturn []policy.Entry{\n", "\treturn []policy.Entry{\n"+string(entry[1]), 1)
+	text = strings.Replace(text, "\t\tfifo.Entry(),\n", "\t\tfifo.Entry(),\n"+string(entry[1]), 1)
 	write(t, filepath.Join(dir, registry), []byte(text))
 	goTool(t, dir, "test", "-count=1", "./core/policy/lifo", "./core/policy/builtin")
 	goTool(t, dir, "test", "-count=1", "-run", "BuiltinPoliciesConform/lifo$", "./core/policy/policytest")

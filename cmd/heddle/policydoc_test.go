@@ -16,7 +16,7 @@ import (
 
 const policiesIntro = `# Policies
 
-<!-- Generated from core/policy/builtin and the parameters' tags by: go test ./cmd/heddle -run PolicyDoc -update -->
+<!-- Generated from the entries in core/policy/*, and the parameters' tags by: go test ./cmd/heddle -run PolicyDoc -update -->
 
 ` + "`heddle policies`" + ` prints what is on this page, for the binary at hand. A policy is chosen in the configuration:
 
@@ -41,7 +41,7 @@ are listed here.
 const policiesEnd = `
 ## A policy of your own
 
-A folder under ` + "`core/policy`" + ` and one entry in ` + "`core/policy/builtin`" + `, with what it does and what it changes; the tag ` + "`doc`" + ` of each
+A folder under ` + "`core/policy`" + ` with an ` + "`Entry`" + `, what the policy does and what it changes, which ` + "`core/policy/builtin`" + ` lists; the tag ` + "`doc`" + ` of each
 parameter tells of it on this page. The conformance suite (` + "`core/policy/policytest`" + `) runs over whatever is registered. See the
 checklist in [CONTRIBUTING.md](../CONTRIBUTING.md).
 `
