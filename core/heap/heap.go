@@ -45,6 +45,7 @@ func (h *Heap[T]) Set(place int, item T) { h.sift(place, item) }
 func (h *Heap[T]) Remove(place int) T {
 	item, last := h.items[place], len(h.items)-1
 	moving := h.items[last]
+	clear(h.items[last:]) // keep nothing of what leaves
 	h.items = h.items[:last]
 	if place < last {
 		h.sift(place, moving)

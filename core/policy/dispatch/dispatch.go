@@ -142,6 +142,8 @@ func skip(in *policy.Input, w *policy.Wait) {
 
 // Settings are what the dispatcher does whatever the rule.
 type Settings struct {
+	// Fairness is the order of users. Empty is that users count for nothing: every pass is Together, and
+	// Targets have the ranks.
 	Fairness   policy.Fairness
 	Window     model.Duration // starvation window; 0 is none
 	WindowMode policy.WindowMode
@@ -247,20 +249,26 @@ func (d *Dispatcher) follow(in *policy.Input) {
 		for _, s := range [...]*state.Stage{j.Map, j.Reduce, j.Other} {
 			open[number(s.Kind)] = s.Pending > 0 && d.rule.Startable(v, j, s)
 		}
-		d.jobs.Of(j).count(d.users.Of(j.Owner), open)
+		var u *user
+		if d.settings.Fairness != "" {
+			u = d.users.Of(j.Owner)
+		}
+		d.jobs.Of(j).count(u, open)
 	}
 	d.jobs.Prune(v)
-	d.users.Prune(v)
+	if d.settings.Fairness != "" { // else the cluster need not keep users in order
+		d.users.Prune(v)
+	}
 	d.targets.Prune(v)
 }
 
 // count has a job's startable stages counted by a user, or by nobody.
 func (k *job) count(u *user, open [stages]bool) {
 	for i := range open {
-		if k.open[i] {
+		if k.open[i] && k.user != nil {
 			k.user.open[i]--
 		}
-		if open[i] {
+		if open[i] && u != nil {
 			u.open[i]++
 		}
 	}
@@ -295,49 +303,49 @@ func (d *Dispatcher) placeFirst(in *policy.Input) []model.Placement {
 		}
 		d.candidate.Pass = i
 		for _, u := range users {
-			h := d.ask(in, u, &passes[i])
-			d.candidate.Job, d.candidate.Stage = nil, nil // keep no jobs
-			if h.Job != nil {
-				return d.launch(in, &h)
+			placed := d.launch(in, d.ask(in, u, &passes[i]))
+			d.forgetSearch()
+			if placed != nil {
+				return placed
 			}
 		}
 	}
 	return nil
 }
 
-// ask returns what a user takes of the offer in a pass, no job for nothing.
-func (d *Dispatcher) ask(in *policy.Input, u *state.User, p *Pass) hit {
+// ask returns what a user takes of the offer in a pass, nil for nothing.
+func (d *Dispatcher) ask(in *policy.Input, u *state.User, p *Pass) *hit {
 	if p.Together {
 		return d.best(in, nil, p, true)
 	}
 	k := d.users.Find(u)
 	if k == nil || !k.isOpen(p) {
-		return hit{}
+		return nil
 	}
 	if p.Slack.none() {
 		return d.best(in, u, p, true)
 	}
 	w := &k.waits[p.Wait]
 	late := p.Slack.over(w, in.View.Now())
-	var h hit
+	var h *hit
 	if p.Local {
-		if h = d.bestLocal(in, u); h.Job == nil && !late {
+		if h = d.bestLocal(in, u); h == nil && !late {
 			if d.any(in, u, p) {
 				d.skip(in, w)
 			}
-			return hit{}
+			return nil
 		}
 	}
-	if h.Job == nil {
+	if h == nil {
 		h = d.best(in, u, p, late)
 	}
 	switch {
-	case h.Job == nil:
+	case h == nil:
 	case h.Good || (late && h.Resets):
 		*in.Journal.Edit(w) = policy.Wait{}
 	case !late:
 		d.skip(in, w)
-		return hit{}
+		return nil
 	}
 	return h
 }
@@ -359,7 +367,11 @@ func (k *user) isOpen(p *Pass) bool {
 	return false
 }
 
+// launch starts what a user takes, if that is anything.
 func (d *Dispatcher) launch(in *policy.Input, h *hit) []model.Placement {
+	if h == nil {
+		return nil
+	}
 	d.targets.Launched(in, h.Job, h.Stage)
 	if d.launcher != nil {
 		d.launcher.Launched(in, h.Job, h.Stage)
@@ -388,9 +400,10 @@ type search struct {
 // best returns the user's candidate with the least key: of the earliest starvation
 // window that has any, and of equal ones the earliest. Without a user it is that
 // of all jobs.
-func (d *Dispatcher) best(in *policy.Input, u *state.User, p *Pass, late bool) hit {
-	d.candidate = Candidate{Pass: d.candidate.Pass, Late: late, Found: math.MaxInt}
-	d.search = search{in: in, pass: p, windows: policy.Windows(in.View, d.settings.Window, d.settings.WindowMode)}
+func (d *Dispatcher) best(in *policy.Input, u *state.User, p *Pass, late bool) *hit {
+	d.candidate.Late, d.candidate.Found = late, math.MaxInt
+	s := &d.search
+	s.in, s.pass, s.windows = in, p, policy.Windows(in.View, d.settings.Window, d.settings.WindowMode)
 	switch {
 	case p.Indexed:
 		d.index.Each(in, d.candidate.Pass, u, d.try)
@@ -399,12 +412,21 @@ func (d *Dispatcher) best(in *policy.Input, u *state.User, p *Pass, late bool) h
 	default:
 		d.tryAll(u.Jobs())
 	}
-	h := d.search.best
-	if d.search.chosen.Job != nil {
-		h = d.search.chosen
+	switch {
+	case s.chosen.Job != nil:
+		return &s.chosen
+	case s.best.Job != nil:
+		return &s.best
 	}
-	d.search = search{} // keep no jobs
-	return h
+	return nil
+}
+
+// forgetSearch has nothing kept of jobs.
+func (d *Dispatcher) forgetSearch() {
+	s := &d.search
+	s.in, s.windows = nil, policy.Window{}
+	s.best.Job, s.best.Stage, s.chosen.Job, s.chosen.Stage = nil, nil, nil, nil
+	d.candidate.Job, d.candidate.Stage = nil, nil
 }
 
 // tryAll tries jobs by arrival, so that windows follow each other.
@@ -469,22 +491,25 @@ func (d *Dispatcher) waitsForTargets(in *policy.Input, c *Candidate) bool {
 
 // bestLocal returns the user's best good hit among the jobs with maps on the node:
 // it looks at these or at the user's jobs, whichever are fewer.
-func (d *Dispatcher) bestLocal(in *policy.Input, u *state.User) hit {
-	var best hit
+func (d *Dispatcher) bestLocal(in *policy.Input, u *state.User) *hit {
+	best := &d.search.best
 	n := in.Offer.Node
 	d.candidate = Candidate{Pass: d.candidate.Pass, Found: math.MaxInt}
 	if len(u.Jobs()) <= in.View.StagesLocalTo(n) {
 		for _, j := range u.Jobs() {
 			if j.Map.LocalOn(n) {
-				d.better(in, j, &best)
+				d.better(in, j, best)
 			}
 		}
-		return best
-	}
-	for j := range in.View.MapsLocalTo(n) {
-		if j.Owner == u {
-			d.better(in, j, &best)
+	} else {
+		for j := range in.View.MapsLocalTo(n) {
+			if j.Owner == u {
+				d.better(in, j, best)
+			}
 		}
+	}
+	if best.Job == nil {
+		return nil
 	}
 	return best
 }

@@ -26,7 +26,9 @@ type ranked struct {
 // job.
 func (d *Dispatcher) Plan(in *policy.Input) []model.Plan {
 	d.follow(in)
-	d.rank(in.View)
+	if d.settings.Fairness != "" {
+		d.rank(in.View)
+	}
 	plans := make([]model.Plan, 0, 2*len(in.Jobs))
 	for _, j := range in.Jobs {
 		if j.State.Final() {
@@ -56,7 +58,7 @@ func (d *Dispatcher) planStage(in *policy.Input, j *state.Job, s *state.Stage) (
 		return plan, false
 	}
 	k := d.jobs.Of(j)
-	plan = model.Plan{App: j.ID, Stage: s.Kind, Rank: k.rank, Reason: t.Reason, Racks: t.Racks}
+	plan = model.Plan{App: j.ID, Stage: s.Kind, Rank: cmp.Or(t.Rank, k.rank), Reason: t.Reason, Racks: t.Racks}
 	slices.SortFunc(plan.Racks, func(a, b model.RackTarget) int {
 		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(b.Share, a.Share), cmp.Compare(a.Rack, b.Rack))
 	})

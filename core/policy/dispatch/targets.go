@@ -10,6 +10,8 @@ import (
 type Targets struct {
 	Reason model.Reason
 	Racks  []model.RackTarget // empty is any rack
+	// Rank is the stage's place among all of its kind, where it does not follow from its job's Key; 0 if it does.
+	Rank int
 }
 
 // TargetWaits bounds how long the stages of jobs wait for their targets: for a

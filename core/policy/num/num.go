@@ -9,8 +9,8 @@
 // leaves real systems open (§6). What heddle makes of it (algorithms.md 2.2.10):
 //
 //   - a free container is a piece of map capacity. It goes to P1's pick or, with
-//     weight 1 - alpha, to P2's; counters of what is due make the mix exact to
-//     one container. Halves of SplitSRPT are counted in the same way, and Fair's
+//     weight 1 - alpha, to P2's; deficit counters make the mix exact to one
+//     container. Halves of SplitSRPT are counted in the same way, and Fair's
 //     equal shares are the job with the least map memory in use. Containers that
 //     run are not taken back.
 //   - the map queue is the jobs that have maps to start. A job whose maps all run
@@ -22,12 +22,11 @@
 //     and before maps if there is output for them to fetch, since the paper's
 //     shuffle never idles while there is work. A reduce with nothing to fetch
 //     would hold a container and use neither queue: it comes after the maps.
-//   - a job takes a map at the best locality the node gives, after DelayS without
-//     a node-local one if that is set.
+//   - a job takes a map at the best locality the node gives.
 //   - users and queues count for nothing, as in the paper.
 //
 // The paper supports no hold: no plan holds anything, and a free container is
-// never kept free but for DelayS.
+// never kept free.
 //
 // Place costs O(log J) for J live jobs for each job that changed since the offer
 // before and for each that does not fit the node, and allocates nothing; when
@@ -40,6 +39,7 @@ package num
 import (
 	"heddle/core/model"
 	"heddle/core/policy"
+	"heddle/core/policy/dispatch"
 	"heddle/core/policy/num/schedule"
 	"heddle/core/state"
 )
@@ -53,199 +53,147 @@ const (
 	Fair      = string(schedule.Fair)
 )
 
-// Policy is NUM, or one of its schedules alone.
-type Policy struct {
+// rule is NUM, or one of its schedules alone, for package dispatch.
+type rule struct {
 	params Params
-	delay  model.Duration
+	queues queues
 
 	first, second side        // P1 and P2; second has no lanes where P1 is alone
 	mix           policy.Wait // Owed is P2's deficit
-	queues        index
-	stash         []*entry // jobs looked at that the node cannot serve
-}
+	passes        []dispatch.Pass
 
-var (
-	_ policy.Policy  = (*Policy)(nil)
-	_ policy.Planner = (*Policy)(nil)
-)
+	// Of the present pass:
+	serving *side   // the schedule whose container it is
+	weight  float64 // of P2
+	reason  model.Reason
+}
 
 // side is a schedule of the map queue.
 type side struct {
-	policy schedule.Schedule
-	lanes  []*order
-	halves policy.Wait // Owed is the deficit of the second lane
-	reason model.Reason
+	schedule schedule.Schedule
+	lanes    []*queue
+	halves   policy.Wait // Owed is the deficit of the second lane
+	reason   model.Reason
 }
 
-// Place implements policy.Policy.
-func (p *Policy) Place(in *policy.Input) []model.Placement {
-	p.queues.look(in.View)
-	if n := in.Offer.Node; n == nil || !n.State.Usable() {
-		return nil
+// The passes: reduces that have something to fetch, maps, other reduces.
+const (
+	passReady = iota
+	passMaps
+	passReduces
+)
+
+// Prepare implements dispatch.Rule.
+func (r *rule) Prepare(in *policy.Input) {
+	r.queues.update(in.View)
+	if in.Offer.Node == nil { // plans
+		r.rankMaps(in.View)
+		r.rankReduces(in.View)
 	}
-	return p.serve(in)
 }
 
-// serve answers the offer: reduces that have something to fetch, maps, other
-// reduces.
-func (p *Policy) serve(in *policy.Input) []model.Placement {
-	if j := p.reduceOf(in, true); j != nil {
-		return in.Launch(j, j.Reduce, model.ReasonShuffleOrder)
-	}
-	if j, reason := p.mapOf(in); j != nil {
-		return in.Launch(j, j.Map, reason)
-	}
-	if j := p.reduceOf(in, false); j != nil {
-		return in.Launch(j, j.Reduce, model.ReasonShuffleOrder)
-	}
-	return nil
+// Startable implements dispatch.Rule.
+func (r *rule) Startable(_ state.View, j *state.Job, s *state.Stage) bool {
+	return s.Kind == model.StageMap || (s.Kind == model.StageReduce && j.ReducesDue())
 }
 
-// reduceOf returns the first job of the shuffle queue that a reduce can be
-// started of, nil for none.
-func (p *Policy) reduceOf(in *policy.Input, ready bool) *state.Job {
-	return p.best(in, p.queues.shuffle, func(e *entry, j *state.Job) verdict {
-		switch {
-		case ready && !e.ready:
-			return stop
-		case j.Blacklisted(in.Offer.Node.Host) || !in.Admits(j.Reduce):
-			return pass
-		}
-		return take
-	})
+// Passes implements dispatch.Rule.
+func (r *rule) Passes(*policy.Input) []dispatch.Pass { return r.passes }
+
+// Each implements dispatch.Index: the jobs of the shuffle queue, or those of the
+// schedule whose container it is.
+func (r *rule) Each(in *policy.Input, pass int, _ *state.User, try func(*state.Job) bool) {
+	if pass != passMaps {
+		r.reason = model.ReasonShuffleOrder
+		r.queues.each(in.View, r.queues.shuffle, pass == passReady, try)
+		return
+	}
+	r.weight = 1 - r.alpha()
+	r.serving = r.sideInTurn(r.weight)
+	r.reason = r.serving.reason
+	lane, other := r.serving.lanesInTurn()
+	if !r.queues.each(in.View, lane, false, try) && other != nil {
+		r.queues.each(in.View, other, false, try)
+	}
 }
 
-// mapOf returns the job whose turn it is in the map queue, nil for none, and why.
-func (p *Policy) mapOf(in *policy.Input) (*state.Job, model.Reason) {
-	s, weight := &p.first, 1-p.alpha()
-	if secondsTurn(&p.mix, weight) {
-		s = &p.second
+// Order implements dispatch.Rule: Each has put the jobs in order.
+func (r *rule) Order(_ *policy.Input, c *dispatch.Candidate) bool {
+	c.Key = dispatch.Key{Reason: r.reason, Least: true}
+	return true
+}
+
+// Launched implements dispatch.Launcher: a map's container is charged.
+func (r *rule) Launched(in *policy.Input, _ *state.Job, s *state.Stage) {
+	if s.Kind == model.StageMap {
+		in.Journal.Edit(&r.mix)
+		in.Journal.Edit(&r.serving.halves)
+		r.charge(r.serving, r.weight)
 	}
-	j := p.pick(in, s)
-	if j != nil {
-		charge(in.Journal.Edit(&p.mix), weight)
+}
+
+// charge counts a container that goes to a side, whose second has a weight.
+func (r *rule) charge(from *side, weight float64) {
+	charge(&r.mix, weight)
+	if from.isSplit() {
+		charge(&from.halves, 0.5)
 	}
-	return j, s.reason
+}
+
+// sideInTurn returns the schedule that the next container for a map goes to.
+func (r *rule) sideInTurn(weight float64) *side {
+	if secondsTurn(&r.mix, weight) {
+		return &r.second
+	}
+	return &r.first
+}
+
+// lanesInTurn returns the lane that the schedule's next container goes to, and the
+// other one, nil without.
+func (s *side) lanesInTurn() (lane, other *queue) {
+	if len(s.lanes) == 1 {
+		return s.lanes[0], nil
+	}
+	a, b := s.lanes[0], s.lanes[1]
+	if a.heap.Len() == 0 || (s.isSplit() && secondsTurn(&s.halves, 0.5)) {
+		return b, a
+	}
+	return a, b
+}
+
+// isSplit reports whether two lanes share the schedule's containers.
+func (s *side) isSplit() bool {
+	return len(s.lanes) > 1 && s.lanes[0].heap.Len() > 0 && s.lanes[1].heap.Len() > 0
 }
 
 // alpha returns the part of the map capacity that is P1's.
-func (p *Policy) alpha() float64 {
-	if len(p.second.lanes) == 0 {
+func (r *rule) alpha() float64 {
+	if len(r.second.lanes) == 0 {
 		return 1
 	}
-	buffered := float64(p.queues.buffered) * bufferUnit
-	if buffered <= p.params.BufferS {
+	buffered := float64(r.queues.buffered) * bufferUnit
+	if buffered <= r.params.BufferS {
 		buffered = 0
 	}
-	return schedule.Alpha(buffered, p.first.output(), p.second.output(), p.params.Theta)
+	return schedule.Alpha(buffered, r.first.output(), r.second.output(), r.params.Theta)
 }
 
 // output returns the rate at which the schedule puts out shuffle work, in parts
 // of the network.
 func (s *side) output() float64 {
 	sum, jobs := int64(0), 0
-	for _, o := range s.lanes {
+	for _, q := range s.lanes {
 		switch {
-		case len(o.heap) == 0:
-		case s.policy.Shares():
-			sum += o.ratios
-			jobs += len(o.heap)
+		case q.heap.Len() == 0:
+		case s.schedule.Shares():
+			sum += q.ratios
+			jobs += q.heap.Len()
 		default:
-			sum += parts(o.heap[0])
+			sum += q.heap.First().ratio
 			jobs++
 		}
 	}
 	return float64(sum) / float64(max(jobs, 1)) * ratioUnit
-}
-
-// pick returns the job the schedule gives a container of the offered node to.
-func (p *Policy) pick(in *policy.Input, s *side) *state.Job {
-	fits := func(e *entry, j *state.Job) verdict {
-		if j.Blacklisted(in.Offer.Node.Host) || !in.Admits(j.Map) || p.waits(in, e, j) {
-			return pass
-		}
-		return take
-	}
-	if len(s.lanes) == 1 {
-		return p.best(in, s.lanes[0], fits)
-	}
-	a, b := s.lanes[0], s.lanes[1]
-	weight := 0.5
-	switch {
-	case len(b.heap) == 0:
-		weight = 0
-	case len(a.heap) == 0:
-		weight = 1
-	}
-	if secondsTurn(&s.halves, weight) {
-		a, b = b, a
-	}
-	j := p.best(in, a, fits)
-	if j == nil {
-		j = p.best(in, b, fits)
-	}
-	if j != nil && weight == 0.5 {
-		charge(in.Journal.Edit(&s.halves), weight)
-	}
-	return j
-}
-
-// waits reports whether the job lets the offer pass for a node-local one. As in
-// delay scheduling a node-local launch ends the wait, and one that is late does
-// not start it anew.
-func (p *Policy) waits(in *policy.Input, e *entry, j *state.Job) bool {
-	if p.delay <= 0 {
-		return false
-	}
-	level, _ := j.Map.Locality(in.Offer.Node)
-	now := in.View.Now()
-	switch {
-	case level == model.NodeLocal:
-		in.Journal.Edit(&e.wait).On = false
-		return false
-	case !e.wait.On || e.wait.Since > now: // a clock that was set back starts the wait anew
-		*in.Journal.Edit(&e.wait) = policy.Wait{On: true, Since: now}
-	}
-	return now.Sub(e.wait.Since) < p.delay
-}
-
-// verdict is what an offer has to say to a job.
-type verdict uint8
-
-const (
-	take verdict = iota
-	pass
-	stop // nor will any job after it do
-)
-
-// best returns the first job of an order that takes the offer, nil for none.
-func (p *Policy) best(in *policy.Input, o *order, judge func(*entry, *state.Job) verdict) *state.Job {
-	var found *state.Job
-search:
-	for len(o.heap) > 0 {
-		e := o.heap[0]
-		j := in.View.Job(e.id)
-		v := pass
-		if j != nil && !j.State.Final() {
-			v = judge(e, j)
-		}
-		switch v {
-		case take:
-			found = j
-			break search
-		case stop:
-			break search
-		case pass:
-			o.remove(e)
-			p.stash = append(p.stash, e)
-		}
-	}
-	for i, e := range p.stash {
-		o.push(e)
-		p.stash[i] = nil
-	}
-	p.stash = p.stash[:0]
-	return found
 }
 
 // almost is how far below one container rounding may leave a sum of weights.

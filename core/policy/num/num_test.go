@@ -274,27 +274,6 @@ func TestUnknownSizes(t *testing.T) {
 	}
 }
 
-// delay_s lets a job wait for a node-local map while others are served.
-func TestDelay(t *testing.T) {
-	t.Parallel()
-	s := scene(job{id: "first", maps: 1, ratio: 1}, job{id: "second", maps: 2, ratio: 1})
-	s.Nodes = append(s.Nodes, s.Nodes[0])
-	s.Nodes[1].ID, s.Nodes[1].Host, s.Nodes[1].Rack = "n2:1", "n2", "/r2"
-	s.Apps[0].Maps[0].Preferred = []string{"n2"}
-	params := sized()
-	params.DelayS = 5
-	session := policytest.NewSession(build(t, params), s)
-	for _, step := range []struct {
-		after model.Duration
-		want  string
-	}{{0, "second"}, {4 * model.Second, "second"}, {model.Second, "first"}} {
-		got := session.Offer("n1:1", "", step.after)
-		if len(got) != 1 || string(got[0].App) != step.want {
-			t.Errorf("after %d ms more: placed %v, want %s", step.after, got, step.want)
-		}
-	}
-}
-
 // Jobs that are not known any more are forgotten, though nothing tells of them.
 func TestForgets(t *testing.T) {
 	t.Parallel()
@@ -313,7 +292,7 @@ func TestParams(t *testing.T) {
 	t.Parallel()
 	for _, bad := range []string{
 		`{"p1":"srpt"}`, `{"p2":""}`, `{"theta":1.1}`, `{"theta":-0.1}`, `{"buffer_s":-1}`, `{"map_rate":0}`, `{"uplink":0}`,
-		`{"block_mib":0}`, `{"delay_s":-1}`, `{"no_such_key":1}`, `{} {}`,
+		`{"block_mib":0}`, `{"no_such_key":1}`, `{} {}`,
 	} {
 		if p, err := num.New([]byte(bad)); err == nil || p != nil {
 			t.Errorf("%s is taken", bad)

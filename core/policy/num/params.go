@@ -5,25 +5,23 @@ import (
 	"errors"
 	"fmt"
 
-	"heddle/core/policy/num/schedule"
-
 	"heddle/core/model"
 	"heddle/core/policy"
+	"heddle/core/policy/dispatch"
+	"heddle/core/policy/num/schedule"
 )
 
-// Sizes are the settings every policy of this package has: how jobs are sized,
-// and how maps wait for locality.
+// Sizes are the settings every policy of this package has: how jobs are sized.
 type Sizes struct {
 	MapRate  float64 `json:"map_rate"  doc:"bytes of input per second that one map container works off; with the uplinks it decides which jobs count as shuffle-heavy"`
 	Uplink   float64 `json:"uplink"    doc:"bytes per second of a rack's uplink whose capacity is not configured"`
 	BlockMiB float64 `json:"block_mib" doc:"MiB a map is taken to read where the input is not known"`
-	DelayS   float64 `json:"delay_s"   doc:"seconds a job lets offers pass for a node-local map; 0 takes any map at once (the paper)"`
 }
 
 // DefaultSizes returns heddle's choices: the paper has no tasks. 10 MiB/s works
 // off a block of 128 MiB in 13 s.
 func DefaultSizes() Sizes {
-	return Sizes{MapRate: 10 * float64(model.MiB), Uplink: 125e6, BlockMiB: 128, DelayS: 0}
+	return Sizes{MapRate: 10 * float64(model.MiB), Uplink: 125e6, BlockMiB: 128}
 }
 
 // Params are NUM's own settings.
@@ -57,7 +55,6 @@ func (p Params) Validate() error {
 func (s Sizes) Validate() error {
 	return errors.Join(
 		within("map_rate", s.MapRate, 1, 1e12), within("uplink", s.Uplink, 1, 1e15), within("block_mib", s.BlockMiB, 1, 1e6),
-		within("delay_s", s.DelayS, 0, maxSeconds),
 	)
 }
 
@@ -74,43 +71,43 @@ func New(raw json.RawMessage) (policy.Policy, error) {
 }
 
 // NewWith builds NUM from parameters.
-func NewWith(p Params) (*Policy, error) {
+func NewWith(p Params) (*dispatch.Dispatcher, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
 	}
-	built := assemble(p, p.P1)
-	built.second = built.queues.side(p.P2)
-	built.second.reason = model.ReasonFeedsNetwork
-	return built, nil
+	r := newRule(p, p.P1)
+	r.second = r.queues.side(p.P2)
+	r.second.reason = model.ReasonFeedsNetwork
+	return dispatch.New(r, dispatch.Settings{}), nil
 }
 
 // Alone returns what builds one of the schedules as a policy of its own.
-func Alone(schedule schedule.Schedule) policy.Factory {
+func Alone(s schedule.Schedule) policy.Factory {
 	return func(raw json.RawMessage) (policy.Policy, error) {
-		s := DefaultSizes()
-		if err := policy.Decode(raw, &s); err != nil {
-			return nil, err
-		}
-		if err := s.Validate(); err != nil {
-			return nil, err
-		}
-		return assemble(Params{Sizes: s}, schedule), nil
+		return policy.Build(raw, DefaultSizes(), func(sizes Sizes) (*dispatch.Dispatcher, error) {
+			if err := sizes.Validate(); err != nil {
+				return nil, err
+			}
+			return dispatch.New(newRule(Params{Sizes: sizes}, s), dispatch.Settings{}), nil
+		})
 	}
 }
 
-// assemble builds a policy whose first, and as yet only, schedule is given.
-func assemble(p Params, first schedule.Schedule) *Policy {
-	built := &Policy{params: p, delay: model.Duration(p.DelayS * float64(model.Second))}
-	x := &built.queues
-	x.sizes, x.jobs = &built.params.Sizes, policy.JobsLeaving(x.left)
+// newRule makes a rule of one schedule.
+func newRule(p Params, first schedule.Schedule) *rule {
+	reduces := dispatch.Pass{Kinds: []model.Stage{model.StageReduce}, Indexed: true, Together: true}
+	maps := dispatch.Pass{Kinds: []model.Stage{model.StageMap}, Indexed: true, Together: true}
+	r := &rule{params: p, passes: []dispatch.Pass{passReady: reduces, passMaps: maps, passReduces: reduces}}
+	x := &r.queues
+	x.sizes, x.jobs = &r.params.Sizes, policy.JobsLeaving(x.forget)
 	x.shuffle = x.add(first, 0, true)
-	built.first = x.side(first)
-	return built
+	r.first = x.side(first)
+	return r
 }
 
-// side makes the orders of a schedule of the map queue.
-func (x *index) side(p schedule.Schedule) side {
-	s := side{policy: p}
+// side makes the lanes of a schedule of the map queue.
+func (x *queues) side(p schedule.Schedule) side {
+	s := side{schedule: p}
 	for lane := range p.Lanes() {
 		s.lanes = append(s.lanes, x.add(p, lane, false))
 	}

@@ -63,9 +63,10 @@ func (s *Sizes) measure(e *entry, j *state.Job, c *capacity) {
 		Map: whole.Map * left, Ratio: whole.Ratio,
 		Buffer: max(produced-float64(p.Fetched), 0) / network,
 	}
-	e.due = j.ReducesDue()
+	e.ratio = int64(math.Round(min(e.fluid.Ratio, ratioMax) / ratioUnit))
+	e.reducesDue = j.ReducesDue()
 	e.buffered = 0
-	if e.due {
+	if e.reducesDue {
 		e.buffered = int64(math.Round(e.fluid.Buffer / bufferUnit))
 	}
 	e.ready = e.fluid.Ready() || (j.Map.Total > 0 && j.Map.Completed >= j.Map.Total)

@@ -37,7 +37,6 @@ func TestVariantsConform(t *testing.T) {
 		{"drf by vector", "drf", `{"compare":"vector"}`},
 		{"shufflewatcher on drf", "shufflewatcher", `{"fairness":"drf"}`},
 		{"nas by count", "nas", `{"wait_for_targets_s":5,"skips":"count","map_skips":3,"reduce_skips":2}`},
-		{"num that waits", "num", `{"delay_s":5}`},
 		{"dawn that waits", "dawn", `{"wait":3}`},
 	} {
 		variants = append(variants, policy.Entry{Name: v.name, New: func(json.RawMessage) (policy.Policy, error) {
