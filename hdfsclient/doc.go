@@ -1,9 +1,9 @@
 // Package hdfsclient finds where the blocks of HDFS files are and which racks
-// the DataNodes stand in, and turns both into observations.
+// the DataNodes are in, and turns both into observations.
 //
 // Block locations come over WebHDFS (GETFILEBLOCKLOCATIONS, or the older
 // GET_BLOCK_LOCATIONS where the NameNode does not know the first), because
-// github.com/colinmarc/hdfs does not hand them out. The namespace is walked
+// github.com/colinmarc/hdfs does not return them. The namespace is walked
 // over WebHDFS too, unless the configuration says "rpc": then colinmarc's
 // client does it. WebHDFS is the default because that client renews a lease
 // every second for as long as it lives, sends one request at a time, and takes

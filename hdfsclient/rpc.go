@@ -20,10 +20,10 @@ import (
 
 const rpcPage = 1000 // entries asked for at once; dfs.ls.limit's default
 
-// rpcNamespace walks over ClientProtocol with colinmarc's client. That client
-// keeps to the NameNode of its list that answers, but it goes on using a
-// connection that broke while an answer was read, so a client that met
-// anything but an answer is closed and built anew.
+// rpcNamespace walks over ClientProtocol with colinmarc's client. That client stays
+// with the NameNode that answers, but it also reuses a connection that broke while
+// an answer was read. Therefore a client is closed after any failure, and the next
+// call builds another.
 type rpcNamespace struct {
 	options hdfs.ClientOptions
 	budget  *rest.Budget  // nil is unlimited

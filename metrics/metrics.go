@@ -2,7 +2,7 @@
 //
 // Everything about the cluster and the sources is built at scrape time from the
 // published snapshot, so that a rack or a source that is gone leaves no series
-// behind and a scrape asks nobody anything. What the relay does is read from the
+// behind and a scrape sends no request. What the relay does is read from the
 // relay itself, if there is one. Two things are counted as they
 // happen: rounds of the policy and full queues.
 package metrics

@@ -12,7 +12,7 @@ const (
 	plotHeight = 330
 )
 
-// shortest completion time that the axis tells from shorter ones: a millisecond,
+// shortest is the lower end of the axis of completion times: a millisecond,
 // the resolution of model.Time.
 const shortest = 0.001
 

@@ -31,7 +31,7 @@ func seriesOf(runs []sim.Run) []series {
 	return all
 }
 
-// Ways of drawing. Colours alone do not tell series apart for everybody, nor on
+// Ways of drawing. Colours alone do not distinguish series for every reader, nor on
 // paper: no two of the first 40 agree in colour and mark.
 const (
 	colours = 8

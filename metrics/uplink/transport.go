@@ -14,11 +14,11 @@ import (
 // errTooLarge is met when an answer is longer than the limit.
 var errTooLarge = errors.New("answer too large")
 
-// errDenied is met when Prometheus, or what stands in front of it, refuses.
+// errDenied is returned when Prometheus, or a proxy before it, refuses a request.
 var errDenied = errors.New("denied")
 
 // transport counts requests and bytes, ends answers that are too large, and
-// turns refusals into an error that can be told from others.
+// turns refusals into errDenied.
 type transport struct {
 	next     http.RoundTripper
 	limit    int64

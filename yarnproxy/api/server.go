@@ -53,7 +53,7 @@ type server struct {
 	opts    Options
 	router  *mux.Router
 	slots   chan struct{} // one taken per request under /v1
-	boot    string        // tells this process's snapshots and requests from those of another
+	boot    string        // distinguishes this process's snapshots and requests from those of another
 	ids     atomic.Uint64
 	current atomic.Pointer[snapshotCache]
 }

@@ -108,7 +108,7 @@ const (
 	maxDirectives = 64
 )
 
-// directives calls each with the directives of a token in turn: name=value or
+// directives calls each for every directive of a token: name=value or
 // name="value" between commas, where a backslash in quotes stands for the byte
 // after it. Names come in lower case.
 func directives(token []byte, each func(name, value string) error) error {

@@ -62,7 +62,7 @@ func ParseRequest(payload []byte) (h RequestHeader, rest []byte, err error) {
 }
 
 // callerContext reads RPCCallerContextProto from the current field; old is
-// what an earlier field of the same number said.
+// the value of an earlier field of the same number.
 func (f *Fields) callerContext(old []byte) []byte {
 	c := NewFields("caller context", f.Bytes())
 	for c.Next() {

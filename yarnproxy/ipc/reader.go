@@ -35,7 +35,7 @@ func (e *FrameError) Error() string {
 // concurrent use.
 //
 // An error of the stream loses nothing: after a deadline, for instance, the
-// next call goes on where this one was, and Buffered has what was read.
+// next call continues the same frame, and Buffered has what was read.
 type Reader struct {
 	r      io.Reader
 	limit  int

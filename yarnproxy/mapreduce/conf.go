@@ -92,7 +92,7 @@ func setReplication(fact *model.JobConfFact, text string) error {
 // (MRJobConfig.DEFAULT_MAP_MEMORY_MB and its like for reduces).
 const defaultTaskMiB = 1024
 
-// maxTaskSize is the most memory in MiB, and the most vcores, that are believed of a task.
+// maxTaskSize bounds the memory in MiB and the vcores of a task; more is an error.
 const maxTaskSize = 1 << 30
 
 // setTask sets the size of a kind of task as the ApplicationMaster asks for it
@@ -165,7 +165,7 @@ func heapMiB(opts string) int64 {
 }
 
 // splitPaths splits a list of paths at its commas as FileInputFormat does: a
-// backslash takes the meaning from a comma or a backslash after it.
+// backslash escapes a comma or a backslash after it.
 func splitPaths(list string) []string {
 	var paths []string
 	var path strings.Builder

@@ -57,10 +57,9 @@ func (h *history) add(j *job) {
 	h.queue = append(h.queue, f)
 }
 
-// poll reads every job that is due: first what there is of each, then the
-// details of the oldest that has any left. The server keeps only a few parsed
-// jobs (mapreduce.jobhistory.loadedjobs.cache.size), so details are read job
-// after job.
+// poll reads the essentials of every job that is due, and then details, those of the
+// oldest job first. The server caches only a few parsed jobs
+// (mapreduce.jobhistory.loadedjobs.cache.size), so details are read job after job.
 func (h *history) poll(ctx context.Context, current *poll.Round) poll.Outcome {
 	for len(h.ended) > 0 { // this loop alone receives
 		h.add(<-h.ended)

@@ -3,13 +3,13 @@
 // ResourceManager's web proxy, jobs that ended from the JobHistory server
 // (hadoop.md 2.1 to 2.4).
 //
-// Every round asks each running job for its job object and its list of tasks,
-// now and then for its counters. What is left of the budget goes, job by job
-// in turn, to attempts (where a task runs or ran) and then to the counters of
-// single attempts (what a map wrote, what a reduce fetched). What a round has
-// no room for is asked for in a later one; nothing that is final is asked for
-// twice. A job that ends is handed to a second loop, which reads the rest from
-// the JobHistory server as soon as the job is there.
+// Every round reads the essentials of each running job: its job object, its list of
+// tasks and, every few rounds, its counters. The rest of the budget is for details,
+// divided among the jobs: first attempts (where a task runs or ran), then the
+// counters of single attempts (what a map wrote, what a reduce fetched). Details
+// that do not fit are read in a later round, and final ones are read once. A job
+// that ends is handed to a second loop, which reads the rest from the JobHistory
+// server as soon as the job is there.
 package mapreduce
 
 import (
@@ -50,7 +50,7 @@ type Config struct {
 	Workers          int           // jobs asked at the same time; default 4
 	HistoryWait      time.Duration // how long a job that ended may take to appear, and its details to be read; default 5 min each
 	HistoryProbe     time.Duration // between two signs of life from a JobHistory server that is not needed; default 30 s
-	UnsupportedRetry time.Duration // how long a job whose ApplicationMaster has no REST is left alone; default 10 min
+	UnsupportedRetry time.Duration // how long a job whose ApplicationMaster has no REST is not polled; default 10 min
 	MaxJobs          int           // running jobs followed, and jobs waiting for the JobHistory server; default 2,000
 	MaxTasks         int           // tasks followed of one job; default 100,000
 	MaxDetails       int           // attempts and counters planned for one job and round; default 10,000
@@ -110,8 +110,7 @@ func New(cfg Config) (*Poller, error) {
 	return &Poller{cfg: cfg, ended: make(chan *job, cfg.MaxJobs)}, nil
 }
 
-// Run polls until ctx ends, and returns why it ended. Observations go to out;
-// while nobody takes them, no request is sent.
+// Run polls until ctx ends, and returns why it ended. It blocks while out is full.
 func (p *Poller) Run(ctx context.Context, out chan<- model.Observation) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return newRunning(p).runner.Run(ctx, out) })

@@ -97,9 +97,8 @@ func (c *Client) Usage() Usage {
 
 // Get fetches url and returns the body. The answer's media type must be accept
 // (such as "application/json"), which is also sent as Accept; an empty accept
-// takes any. A redirect is followed at most three times, and only to a host
-// that Options.Allowed names; what was sent to identify the client to one host
-// is never sent on to another.
+// allows any. At most three redirects are followed, and only to a host that
+// Options.Allowed names; credentials for one host are never sent to another.
 func (c *Client) Get(ctx context.Context, url, accept string) ([]byte, error) {
 	at := url
 	for hop := 0; ; hop++ {

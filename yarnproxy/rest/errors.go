@@ -11,8 +11,8 @@ import (
 	"heddle/core/model"
 )
 
-// ErrStandby is returned when a daemon says that it is not the active one, in
-// whichever form its version says so.
+// ErrStandby is returned when a daemon answers that it is not the active one, in any
+// of the forms that versions of Hadoop use.
 var ErrStandby = errors.New("not the active one")
 
 // ErrBudget is returned when the request or byte budget does not admit another

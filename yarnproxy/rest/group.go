@@ -48,10 +48,9 @@ func AllowBases(bases []string) func(hostPort string) bool {
 	return func(host string) bool { return slices.Contains(hosts, host) }
 }
 
-// Get fetches path from the active daemon and hands the answer to use, with
-// the base URL it came from. An error of use that is ErrStandby makes the next
-// daemon be asked; any other is returned. When none answers, the errors of all
-// are returned together.
+// Get fetches path from the active daemon and calls use with the answer and its base
+// URL. If use returns ErrStandby, Get tries the next daemon; it returns any other
+// error. If no daemon answers, it returns the errors of all.
 func (g *Group) Get(ctx context.Context, path, accept string, use func(base string, body []byte) error) error {
 	first := g.first()
 	var failed []error

@@ -373,8 +373,8 @@ func DecodeLocalities(body []byte) (*model.LocalityCounts, error) {
 	return nil, nil
 }
 
-// absent tells an empty collection ({"nodes":null}, {}) from an answer that is
-// something else.
+// absent returns nil for an empty collection ({"nodes":null}, {}) and an error for an
+// answer of another kind.
 func absent(body []byte, keys ...string) error {
 	var top map[string]json.RawMessage
 	if err := rest.Decode(body, &top); err != nil {

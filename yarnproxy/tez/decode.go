@@ -165,10 +165,9 @@ func (j *planJSON) plan() (*plan, error) {
 	return p, nil
 }
 
-// edgeKind returns the kind of an edge (EdgeProperty.DataMovementType). What a
-// CUSTOM edge moves where, its own class decides, of which the plan says nothing: it is
-// taken for a scatter-gather edge, as Hive's custom edges mostly are, and so is
-// any type that is not known here.
+// edgeKind returns the kind of an edge (EdgeProperty.DataMovementType). The plan does
+// not say how the class of a CUSTOM edge moves data: it counts as scatter-gather, as
+// most of Hive's custom edges are, and so does any unknown type.
 func edgeKind(movement string) model.EdgeKind {
 	switch movement {
 	case "ONE_TO_ONE":
@@ -224,7 +223,7 @@ const (
 	fileSystemCounters = "org.apache.tez.common.counters.FileSystemCounter" // SCHEME_BYTES_READ, ...
 )
 
-// addCounters takes a vertex's counters. There are none before it has ended.
+// addCounters sets sizes from a vertex's counters. There are none before it has ended.
 func (v *vertex) addCounters(c *countersJSON) error {
 	for _, g := range c.Groups {
 		v.counted = true
@@ -256,9 +255,8 @@ func added(a, b model.Bytes) model.Bytes {
 	return a + b
 }
 
-// graph puts a plan and the progress of its vertices together. A vertex that
-// does not know its number of tasks yet counts as one task, so that it is not
-// taken for one that is done.
+// graph combines a plan and the progress of its vertices. A vertex whose number of
+// tasks is not known yet counts as one task, so that it does not look completed.
 func (p *plan) graph(app model.AppID, vertices map[string]vertex) model.GraphFact {
 	fact := model.GraphFact{App: app, Edges: p.edges}
 	for _, planned := range p.vertices {

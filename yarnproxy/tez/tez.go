@@ -1,9 +1,9 @@
 // Package tez reads the graphs of stages of running Tez applications from the
 // YARN timeline server (version 1 or 1.5) and turns them into observations.
 //
-// Tez's ApplicationMaster tells over REST how far each vertex is, but not which
+// Tez's ApplicationMaster reports over REST how far each vertex is, but not which
 // vertex reads which (tez-dag AMWebController). The history that Tez writes to
-// the timeline server tells both: the DAG's plan with its edges, and of each
+// the timeline server has both: the DAG's plan with its edges, and of each
 // vertex how many tasks it has and, once it has ended, its counters
 // (HistoryEventTimelineConversion, DAGUtils). Until a vertex has ended none of
 // its tasks counts as completed and its sizes are unknown.
@@ -102,8 +102,7 @@ func New(cfg Config) (*Poller, error) {
 	return p, nil
 }
 
-// Run polls until ctx ends, and returns why it ended. Observations go to out;
-// while nobody takes them, no request is sent.
+// Run polls until ctx ends, and returns why it ended. It blocks while out is full.
 func (p *Poller) Run(ctx context.Context, out chan<- model.Observation) error {
 	return p.runner.Run(ctx, out)
 }

@@ -66,6 +66,7 @@ func decodeDataNode(body []byte) ([]int64, error) {
 	return counters(b.Name, b.Read, b.Written)
 }
 
+// counters returns the byte counters of a bean. All of them must be there.
 func counters(bean string, values ...*rest.Int) ([]int64, error) {
 	list := make([]int64, len(values))
 	for i, v := range values {

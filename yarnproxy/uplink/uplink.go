@@ -53,7 +53,7 @@ type Config struct {
 	// Both are 0 where nothing is known to move. Neither can be above 1.
 	CrossShare func(rack model.RackID) (out, in float64)
 	// HDFSShare returns the share of what the rack's DataNodes exchange with
-	// other hosts that is exchanged with other racks. Nil takes the peer for
+	// other hosts that is exchanged with other racks. Nil assumes that the peer is
 	// any other host with equal chance.
 	HDFSShare func(rack model.RackID) float64
 
@@ -62,7 +62,7 @@ type Config struct {
 	Interval     time.Duration        // between rounds, and the longest a round may take; default 5 s
 	Forget       time.Duration        // after which a value is too old to compare with; default 5 intervals
 	Workers      int                  // daemons asked at the same time; default 8
-	MaxRate      model.BytesPerSecond // of one daemon; more is taken for an error; default 12.5e9 (100 Gbit/s)
+	MaxRate      model.BytesPerSecond // of one daemon; a faster reading is left out; default 12.5e9 (100 Gbit/s)
 
 	Now    func() time.Time // the clock
 	Logger hclog.Logger     // default: none
