@@ -89,7 +89,7 @@ func (in *Input) Within(s *state.Stage) bool {
 type Factory func(raw json.RawMessage) (Policy, error)
 
 // Entry is one registered policy. The texts are Markdown: heddle policies prints
-// them, and docs/policies.md is made of them. A parameter is told of in its tag:
+// them, and docs/policies.md is made of them. A parameter is described in its tag:
 //
 //	WindowS float64 `json:"window_s" doc:"width of the starvation window in seconds (3.4); 0 is none"`
 type Entry struct {

@@ -24,7 +24,7 @@ func (m WindowMode) Validate() error {
 	return nil
 }
 
-// Window walks over a user's jobs by arrival and tells where one starvation
+// Window walks over a user's jobs by arrival and reports where one starvation
 // window ends and the next begins (ShuffleWatcher §3.4: "a user's jobs submitted
 // in an earlier window are prioritized over those submitted in a later one").
 //

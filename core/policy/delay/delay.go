@@ -41,7 +41,7 @@ type Policy struct {
 	waits  *policy.LocalityWaits
 	passed []*policy.Wait // of the jobs that the heartbeat before passed over
 	last   model.Time     // of that heartbeat
-	// ticked tells that the present offer has been counted as a heartbeat: it is one only if a map was weighed
+	// ticked is that the present offer has been counted as a heartbeat: it is one only if a map was weighed
 	// for it, so that nodes without room for any do not stop the clock of jobs that wait.
 	ticked bool
 	maxD   int // skips per level in mode simple, for the nodes at hand

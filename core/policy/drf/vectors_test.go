@@ -215,9 +215,9 @@ func strategyProof(t *rapid.T, m market) {
 	liar := rapid.IntRange(0, len(m.demands)-1).Draw(t, "liar")
 	honest := m.allocate(t, drf.StopPaper)
 	truth, claim := m.demands[liar], drawDemand(t)
-	told := market{m.total, slices.Clone(m.demands)}
-	told.demands[liar] = claim
-	got := runs(claim.Times(int64(told.allocate(t, drf.StopPaper)[liar])), truth)
+	claimed := market{m.total, slices.Clone(m.demands)}
+	claimed.demands[liar] = claim
+	got := runs(claim.Times(int64(claimed.allocate(t, drf.StopPaper)[liar])), truth)
 	slack := m.share(claim)
 	largest := 0.0
 	for _, d := range m.demands {

@@ -193,13 +193,13 @@ func inputUnchanged(t *trial) error {
 	s := t.open()
 	for _, st := range t.steps {
 		s.Pass(st.after)
-		before := Fingerprint(s.cluster)
+		before := fingerprint(s.cluster)
 		placed := s.Ask(st.node, st.kinds)
-		if after := Fingerprint(s.cluster); after != before {
+		if after := fingerprint(s.cluster); after != before {
 			return fmt.Errorf("the cluster is changed by Place: %s", difference(before, after))
 		}
 		s.Plan()
-		if after := Fingerprint(s.cluster); after != before {
+		if after := fingerprint(s.cluster); after != before {
 			return fmt.Errorf("the cluster is changed by Plan: %s", difference(before, after))
 		}
 		for _, p := range placed {
@@ -209,9 +209,9 @@ func inputUnchanged(t *trial) error {
 	return nil
 }
 
-// Fingerprint renders everything a policy can reach through a view, and the
+// fingerprint renders everything a policy can reach through a view, and the
 // snapshot without its sequence number.
-func Fingerprint(c *state.Cluster) string {
+func fingerprint(c *state.Cluster) string {
 	type stage struct {
 		Stage  *state.Stage
 		OnHost []int

@@ -26,7 +26,7 @@ type Scene struct {
 	Config   state.Config // Uplinks and UplinkMethod are set by Cluster
 }
 
-// App is one application with what a source would tell of it.
+// App is one application with what sources report of it.
 type App struct {
 	model.App
 	Maps, Reduces []model.Task
@@ -35,14 +35,14 @@ type App struct {
 	Input         []model.Block
 	Slowstart     float64
 	Blacklist     []string
-	// Rows tells pending maps by the ask table; otherwise each pending map names its preferred hosts itself.
+	// Rows reports pending maps by the ask table; otherwise each pending map names its preferred hosts itself.
 	Rows bool
 	// MapInput and MapOutput are the job counters, model.Unknown for counters that were not read.
 	MapInput, MapOutput model.Bytes
-	// Workflow is the chain of jobs it is of, nil for none; Written what it has written in all, told if above 0.
+	// Workflow is the chain of jobs it is of, nil for none; Written what it has written in all, reported if above 0.
 	Workflow *model.Workflow
 	Written  model.Bytes
-	Fetched  model.Bytes // by reduces, of MapOutput; told with the job counters if above 0
+	Fetched  model.Bytes // by reduces, of MapOutput; reported with the job counters if above 0
 }
 
 // Count returns how many of the tasks are in a state.
@@ -56,49 +56,37 @@ func Count(tasks []model.Task, s model.TaskState) int {
 	return n
 }
 
-// Cluster builds the state by applying the scene's observations.
+// Cluster builds the state by applying the scene's facts in the order sources report
+// them.
 func (s Scene) Cluster() *state.Cluster {
 	cfg := s.Config
 	cfg.Uplinks.Default.Out, cfg.Uplinks.Default.In = s.Capacity, s.Capacity
 	cfg.UplinkMethod = state.MethodPrometheus
+	facts := s.fromRM()
+	for i := range s.Apps {
+		facts = append(facts, s.Apps[i].observations()...)
+	}
+	if len(s.Loads) > 0 {
+		facts = append(facts, observed(model.SourceUplink, model.UplinkFact{Method: state.MethodPrometheus, Samples: s.Loads}))
+	}
 	c := state.New(cfg)
-	for _, o := range s.Observations() {
+	for _, o := range facts {
 		c.Apply(o)
 	}
 	c.Advance(Epoch)
 	return c
 }
 
-// Observations lists the facts of the scene in the order sources report them. An
-// application that has ended is seen running first, as the cluster follows no other.
-func (s Scene) Observations() []model.Observation {
-	apps, ended := make([]model.App, 0, len(s.Apps)), false
-	for i := range s.Apps {
-		a := s.Apps[i].App
-		if a.State.Final() {
-			a.State, ended = model.AppRunning, true
-		}
-		apps = append(apps, a)
+// fromRM is what the ResourceManager reports.
+func (s *Scene) fromRM() []model.Observation {
+	apps := make([]model.App, len(s.Apps))
+	for i := range apps {
+		apps[i] = s.Apps[i].App
 	}
-	out := []model.Observation{
-		observed(model.SourceRM, model.NodesFact{Nodes: s.Nodes}),
-		observed(model.SourceRM, model.AppsFact{Apps: apps}),
+	return []model.Observation{
+		observed(model.SourceRM, model.NodesFact{Nodes: s.Nodes}), observed(model.SourceRM, model.AppsFact{Apps: apps}),
 		observed(model.SourceRM, model.PollFact{Result: model.PollOK}),
 	}
-	for i := range s.Apps {
-		out = append(out, s.Apps[i].observations()...)
-	}
-	if ended {
-		apps = make([]model.App, 0, len(s.Apps))
-		for i := range s.Apps {
-			apps = append(apps, s.Apps[i].App)
-		}
-		out = append(out, observed(model.SourceRM, model.AppsFact{Apps: apps}))
-	}
-	if len(s.Loads) > 0 {
-		out = append(out, observed(model.SourceUplink, model.UplinkFact{Method: state.MethodPrometheus, Samples: s.Loads}))
-	}
-	return out
 }
 
 func observed(src model.Source, f model.Fact) model.Observation {

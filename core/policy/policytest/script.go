@@ -188,11 +188,7 @@ func (s *script) newCluster() {
 // report has the ResourceManager report nodes and applications, and then an
 // application report itself.
 func (s *script) report(a *App) {
-	apps := make([]model.App, len(s.scene.Apps))
-	for i := range apps {
-		apps[i] = s.scene.Apps[i].App
-	}
-	s.observe(observed(model.SourceRM, model.NodesFact{Nodes: s.scene.Nodes}), observed(model.SourceRM, model.AppsFact{Apps: apps}))
+	s.observe(s.scene.fromRM()...)
 	s.observe(a.observations()...)
 }
 
