@@ -37,8 +37,8 @@ type problem struct {
 // maxAnswer bounds the size of an answer in bytes.
 const maxAnswer = 64 << 20
 
-// get fetches path and returns the JSON body.
-func (r *serviceClient) get(ctx context.Context, path string) (json.RawMessage, error) {
+// get fetches path, decodes the JSON body into answer and returns it.
+func (r *serviceClient) get(ctx context.Context, path string, answer any) (json.RawMessage, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
 	at := strings.TrimRight(r.url, "/") + path
@@ -62,6 +62,9 @@ func (r *serviceClient) get(ctx context.Context, path string) (json.RawMessage, 
 			return nil, errors.New(strings.TrimSuffix(p.Title+": "+p.Detail, ": "))
 		}
 		return nil, fmt.Errorf("ask %s: status %s", at, resp.Status)
+	}
+	if err := json.Unmarshal(body, answer); err != nil {
+		return nil, fmt.Errorf("answer of %s: %w", r.url, err)
 	}
 	return body, nil
 }

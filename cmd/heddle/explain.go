@@ -1,8 +1,6 @@
 package main
 
 import (
-	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 
@@ -50,24 +48,17 @@ func newExplain() *cobra.Command {
 		Example: "  heddle explain application_1763000000000_0042\n  heddle explain application_1763000000000_0042 -o json",
 		Args:    oneApplication,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return explainTo(cmd.Context(), cmd.OutOrStdout(), &from, &out, args[0])
+			var answer explainAnswer
+			body, err := from.get(cmd.Context(), appPath(args[0], "/explain"), &answer)
+			if err != nil {
+				return err
+			}
+			return out.print(cmd.OutOrStdout(), body, answer.table)
 		},
 	}
 	from.flags(cmd)
 	out.flag(cmd)
 	return cmd
-}
-
-func explainTo(ctx context.Context, w io.Writer, from *serviceClient, out *output, app string) error {
-	body, err := from.get(ctx, appPath(app, "/explain"))
-	if err != nil {
-		return err
-	}
-	var answer explainAnswer
-	if err := json.Unmarshal(body, &answer); err != nil {
-		return fmt.Errorf("answer of %s: %w", from.url, err)
-	}
-	return out.print(w, body, answer.table)
 }
 
 func (a explainAnswer) table(w io.Writer) error {

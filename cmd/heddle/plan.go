@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"time"
@@ -42,13 +41,10 @@ func newPlan() *cobra.Command {
 		Example: "  heddle plan application_1763000000000_0042\n  heddle plan application_1763000000000_0042 --stage reduce -o json",
 		Args:    oneApplication,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			body, err := from.get(cmd.Context(), appPath(args[0], "/preferences?stage="+stage))
+			var answer preferenceAnswer
+			body, err := from.get(cmd.Context(), appPath(args[0], "/preferences?stage="+stage), &answer)
 			if err != nil {
 				return err
-			}
-			var answer preferenceAnswer
-			if err := json.Unmarshal(body, &answer); err != nil {
-				return fmt.Errorf("answer of %s: %w", from.url, err)
 			}
 			return out.print(cmd.OutOrStdout(), body, answer.table)
 		},
