@@ -37,8 +37,8 @@ type schedule struct {
 
 // NewPoller builds a poller. inputPaths returns the input paths of the jobs that
 // are live now; it is called once a round and must not block.
-func NewPoller(client *Client, wanted func() []string) *Poller {
-	p := &Poller{client: client, inputPaths: wanted, log: client.opts.Log.Named("hdfs"), paths: make(map[string]*schedule)}
+func NewPoller(client *Client, inputPaths func() []string) *Poller {
+	p := &Poller{client: client, inputPaths: inputPaths, log: client.opts.Log.Named("hdfs"), paths: make(map[string]*schedule)}
 	cfg := &client.cfg
 	p.runner = poll.New(poll.Config{
 		Source: model.SourceHDFS, Service: "NameNode", Interval: cfg.Interval, MinPause: cfg.Interval, MaxBackoff: cfg.MaxBackoff,

@@ -60,10 +60,10 @@ func newRPCNamespace(cfg Config, opts Options) (*rpcNamespace, error) {
 func (r *rpcNamespace) close() error {
 	<-r.lock
 	defer func() { r.lock <- struct{}{} }()
-	return r.drop()
+	return r.closeClient()
 }
 
-func (r *rpcNamespace) drop() error {
+func (r *rpcNamespace) closeClient() error {
 	if r.client == nil {
 		return nil
 	}
@@ -104,7 +104,7 @@ func (r *rpcNamespace) call(ctx context.Context, path string, f func(*hdfs.Clien
 		if answer && !isStartingUpRPC(err) {
 			return typed
 		}
-		if dropped := r.drop(); dropped != nil {
+		if dropped := r.closeClient(); dropped != nil {
 			err = errors.Join(err, dropped)
 		}
 		// Start with another NameNode: this one may take long to come up.

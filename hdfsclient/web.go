@@ -79,8 +79,8 @@ func (w *web) get(ctx context.Context, path string, use func(body []byte) error)
 	return err
 }
 
-// resource returns the WebHDFS path and query for an operation.
-func resource(path, op, query string) string {
+// operationPath returns the WebHDFS path and query for an operation.
+func operationPath(path, op, query string) string {
 	var b strings.Builder
 	b.WriteString("/webhdfs/v1")
 	for segment := range strings.SplitSeq(strings.Trim(path, "/"), "/") {
@@ -95,7 +95,7 @@ func resource(path, op, query string) string {
 
 // getPath sends one WebHDFS operation.
 func (w *web) getPath(ctx context.Context, path, op, query string, use func(body []byte) error) error {
-	return classify(path, w.get(ctx, resource(path, op, query), use))
+	return classify(path, w.get(ctx, operationPath(path, op, query), use))
 }
 
 // preferNewer sends the newer of two operations. Once the NameNode has refused it as
@@ -289,7 +289,7 @@ func (w *web) list(ctx context.Context, dir string, each func([]fileStatus) erro
 			return err
 		}
 		if p.last == after {
-			return classify(dir, &rest.InvalidError{URL: resource(dir, "LISTSTATUS_BATCH", query), Err: errors.New("the listing does not advance")})
+			return classify(dir, &rest.InvalidError{URL: operationPath(dir, "LISTSTATUS_BATCH", query), Err: errors.New("the listing does not advance")})
 		}
 	}
 }

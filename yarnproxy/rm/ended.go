@@ -29,6 +29,7 @@ type ended struct {
 
 func (e *ended) advanceClock(app model.App) { e.newest = max(e.newest, app.Submitted, app.Finished) }
 
+// addMissing records that an application left the list before its end was reported.
 func (e *ended) addMissing(id model.AppID) {
 	if _, ok := e.reported[id]; !ok {
 		e.missing[id] = 0

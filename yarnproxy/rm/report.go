@@ -15,8 +15,9 @@ type reporter struct {
 	optional map[string]model.PollResult // of the last attempt at each optional part
 }
 
-// without logs when something optional cannot be read any more, or (err nil) again.
-func (r *reporter) without(what string, err error) {
+// logOptional logs when an optional part cannot be read any more, or (err nil) can be
+// read again.
+func (r *reporter) logOptional(what string, err error) {
 	result := rest.FromError(err)
 	before, known := r.optional[what]
 	r.optional[what] = result

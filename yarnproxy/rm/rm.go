@@ -48,15 +48,15 @@ type Poller struct {
 	report reporter
 
 	// The rest belongs to Run's goroutine.
-	rounds     int
-	schedulers int // rounds until the queues are read again
-	localities int // rounds until the locality counters are read again
-	cluster    model.ClusterFact
-	queues     []model.Queue
-	deselect   int // index into deselections: how much the ResourceManager can leave out
-	live       map[model.AppID]liveApp
-	ended      ended
-	cursor     model.AppID // the application asked for its details last
+	rounds       int
+	schedulerIn  int // rounds until the queues are read again
+	localitiesIn int // rounds until the locality counters are read again
+	cluster      model.ClusterFact
+	queues       []model.Queue
+	deselect     int // index into deselections: how much the ResourceManager can leave out
+	live         map[model.AppID]liveApp
+	ended        ended
+	cursor       model.AppID // the application asked for its details last
 }
 
 // liveApp is what the poller keeps of an application that has not ended.

@@ -99,7 +99,7 @@ func (r *round) discover(ctx context.Context) error {
 			r.report.changed(before, fact)
 		}
 		// It may be another version, with other queues and attempts.
-		r.schedulers, r.localities, r.deselect = 0, 0, 0
+		r.schedulerIn, r.localitiesIn, r.deselect = 0, 0, 0
 		for id, l := range r.live {
 			l.attempt = Attempt{}
 			r.live[id] = l
@@ -123,16 +123,16 @@ func (r *round) readNodes(ctx context.Context) error {
 
 // readScheduler reads the scheduler's type and queues, now and then.
 func (r *round) readScheduler(ctx context.Context) error {
-	if r.schedulers--; r.schedulers > 0 {
+	if r.schedulerIn--; r.schedulerIn > 0 {
 		return nil
 	}
-	r.schedulers = r.cfg.SchedulerEvery
+	r.schedulerIn = r.cfg.SchedulerEvery
 	fact, err := get(ctx, r, clusterPath+"/scheduler", func(body []byte) (fact model.ClusterFact, err error) {
 		fact = r.cluster
 		fact.Scheduler, fact.Queues, err = DecodeScheduler(body)
 		return fact, err
 	})
-	if fatal := r.spare("queues", err); err != nil {
+	if fatal := r.reportOptional("queues", err); err != nil {
 		return fatal
 	}
 	r.queues = fact.Queues
@@ -142,33 +142,33 @@ func (r *round) readScheduler(ctx context.Context) error {
 
 // readLocalities reads the counters of allocations by locality, now and then.
 func (r *round) readLocalities(ctx context.Context) error {
-	if r.localities--; r.localities > 0 {
+	if r.localitiesIn--; r.localitiesIn > 0 {
 		return nil
 	}
-	r.localities = r.cfg.LocalitiesEvery
+	r.localitiesIn = r.cfg.LocalitiesEvery
 	fact := r.cluster
 	var err error
 	fact.Localities, err = get(ctx, r, localitiesPath, DecodeLocalities)
-	if fatal := r.spare("locality counters", err); fatal != nil || fact.Localities == nil {
+	if fatal := r.reportOptional("locality counters", err); fatal != nil || fact.Localities == nil {
 		return fatal
 	}
 	r.Send(ctx, fact)
 	return nil
 }
 
-// spare lets a round go on without something: the error is logged once, unless
-// it concerns the ResourceManager as a whole.
-func (r *round) spare(what string, err error) error {
+// reportOptional logs the error of an optional part and drops it, unless it ends the
+// round. A nil error reports that the part was read.
+func (r *round) reportOptional(what string, err error) error {
 	if err != nil && endsRound(err) {
 		return err
 	}
-	r.report.without(what, err)
+	r.report.logOptional(what, err)
 	return nil
 }
 
-// deselections are what to leave out of each application of a list, for
+// withoutFields are what to leave out of each application of a list, for
 // versions that know ever fewer of the names (hadoop.md 1.4).
-func deselections() []string {
+func withoutFields() []string {
 	return []string{
 		"&deSelects=resourceRequests,timeouts,appNodeLabelExpression,amNodeLabelExpression,resourceInfo",
 		"&deSelects=resourceRequests",
@@ -178,7 +178,7 @@ func deselections() []string {
 
 // list reads applications, without what is large in them and not needed.
 func (r *round) list(ctx context.Context, query string) (model.AppsFact, error) {
-	without := deselections()
+	without := withoutFields()
 	for {
 		fact, err := get(ctx, r, clusterPath+"/apps?"+query+without[r.deselect], DecodeApps)
 		status, refused := errors.AsType[*rest.StatusError](err)
