@@ -51,7 +51,11 @@ func printPolicy(w io.Writer, p *policylist.Policy) {
 		fmt.Fprint(w, "\n  parameters:\n")
 	}
 	for _, one := range p.Parameters {
-		fmt.Fprintf(w, "    %s = %s\n", one.Key, one.Default)
+		fmt.Fprintf(w, "    %s = %s", one.Key, one.Default)
+		if one.Printed != nil {
+			fmt.Fprintf(w, "  (preset paper: %s)", one.Printed)
+		}
+		fmt.Fprintln(w)
 		wrap(w, "        ", "        ", one.Doc)
 	}
 	if len(p.Changed) > 0 {

@@ -26,6 +26,9 @@ policy:
   params: {scan: full, window_s: 600}
 ` + "```" + `
 
+Every policy has two settings of its parameters: the defaults, and with ` + "`preset: paper`" + ` the rule as its paper prints it. A
+table says "as printed" where the two differ; parameters beside ` + "`preset`" + ` go before it.
+
 An unknown key or a value out of range is refused when the configuration is loaded. Every policy answers offers
 ("start this task on the offered node"); those marked so also plan (racks and counts per job and stage). For the others the
 engine offers every free container once and counts where the policy put the tasks.
@@ -73,7 +76,11 @@ func policyDoc(list []policylist.Policy) string {
 			b.WriteString("\n| parameter | default | meaning (paper section) |\n|---|---|---|\n")
 		}
 		for _, one := range p.Parameters {
-			fmt.Fprintf(&b, "| `%s` | `%s` | %s |\n", one.Key, cell(string(one.Default)), cell(one.Doc))
+			value := "`" + cell(string(one.Default)) + "`"
+			if one.Printed != nil {
+				value += ", as printed `" + cell(string(one.Printed)) + "`"
+			}
+			fmt.Fprintf(&b, "| `%s` | %s | %s |\n", one.Key, value, cell(one.Doc))
 		}
 		if len(p.Changed) > 0 {
 			b.WriteString("\nWhere heddle differs:\n\n")

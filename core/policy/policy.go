@@ -9,6 +9,7 @@ package policy
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 
 	"heddle/core/model"
@@ -99,7 +100,37 @@ type Entry struct {
 	About   string   // what it does, in a paragraph or two
 	Changed []string // where it differs from the paper, and why; the larger points only
 	Params  any      // the defaults, a struct encodable as JSON
+	Printed any      // the parameters as the paper prints the rule, of the same type; nil where the defaults are
 	New     Factory
+}
+
+// Preset is the parameter that stands for all of Entry.Printed if it is "paper". What
+// else is given goes before.
+const Preset = "preset"
+
+// Expand returns parameters with the preset in them replaced by what it stands for.
+func (e *Entry) Expand(raw json.RawMessage) (json.RawMessage, error) {
+	var given map[string]json.RawMessage
+	if json.Unmarshal(raw, &given) != nil || given[Preset] == nil { // what is no object is for New to refuse
+		return raw, nil
+	}
+	var preset string
+	if json.Unmarshal(given[Preset], &preset) != nil || preset != "paper" {
+		return nil, fmt.Errorf("%s: want %q, is %s", Preset, "paper", given[Preset])
+	}
+	delete(given, Preset)
+	all := map[string]json.RawMessage{}
+	if e.Printed != nil {
+		printed, err := json.Marshal(e.Printed)
+		if err == nil {
+			err = json.Unmarshal(printed, &all)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", Preset, err)
+		}
+	}
+	maps.Copy(all, given)
+	return json.Marshal(all)
 }
 
 // Registry lists policies by name. Built in package builtin and nowhere else.
@@ -110,6 +141,10 @@ func (r Registry) New(name string, raw json.RawMessage) (Policy, error) {
 	e, ok := r.Lookup(name)
 	if !ok {
 		return nil, fmt.Errorf("policy %q: unknown, want one of %v", name, r.Names())
+	}
+	raw, err := e.Expand(raw)
+	if err != nil {
+		return nil, fmt.Errorf("policy %q: %w", name, err)
 	}
 	p, err := e.New(raw)
 	if err != nil {

@@ -88,7 +88,7 @@ func dawnStudyJobs() *workload.Workload {
 }
 
 // dawnPrinted is Algorithm 1 as printed: it sorts the jobs of all users together.
-const dawnPrinted = `{"among":"all"}`
+const dawnPrinted = `{"preset":"paper"}`
 
 // dawnLab prepares the runs.
 func dawnLab(in *Inputs) *experiments {

@@ -43,11 +43,11 @@ func (z *nasSize) skips() int { return max(135*z.racks.nodes()/600, 1) }
 // params returns NAS's parameters in the simulation, which counts skips, with
 // more behind them.
 func (z *nasSize) params(more string) string {
-	return fmt.Sprintf(`{"completion":"slowstart","skips":"count","map_skips":%d,"reduce_skips":%d%s}`, z.skips(), z.skips(), more)
+	return fmt.Sprintf(`{"preset":"paper","map_skips":%d,"reduce_skips":%d%s}`, z.skips(), z.skips(), more)
 }
 
 // nasTimed is NAS as on the real cluster, where users are passed over for 5 s.
-const nasTimed = `{"completion":"slowstart"}`
+const nasTimed = `{"preset":"paper","skips":"time"}`
 
 // nasLab prepares the runs on a part of a trace.
 func nasLab(in *Inputs, trace *workload.Workload) *experiments {

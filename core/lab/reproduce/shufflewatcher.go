@@ -16,7 +16,8 @@ import (
 const (
 	swStrict  = `{"relax_s":0}`
 	swDRF     = `{"relax_s":0,"fairness":"drf"}`
-	swPrinted = `{"relax_s":0,"scan":"greedy","assume_unknown":true,"recompute_at":0,"sarp_refresh":false}`
+	swPrinted = `{"preset":"paper","relax_s":0}`
+	swNoWait  = `{"relax_s":0,"wait_for_targets_s":0}`
 	swNASS    = `{"relax_s":0,"samp":false,"sarp":false}`
 	swSARP    = `{"relax_s":0,"samp":false}`
 	swSAMP    = `{"relax_s":0,"sarp":false}`
@@ -105,6 +106,7 @@ func shuffleWatcherLab(in *Inputs, large, small *swSize) *experiments {
 		{name: "NASS", load: base, policy: "shufflewatcher", params: swNASS},
 		{name: "NASS, SARP", load: base, policy: "shufflewatcher", params: swSARP},
 		{name: "as printed", load: base, policy: "shufflewatcher", params: swPrinted},
+		{name: "no wait", load: base, policy: "shufflewatcher", params: swNoWait},
 		{name: "map completion 0.05", load: base, policy: "shufflewatcher", params: `{"relax_s":0,"map_completion":0.05}`},
 		{name: "map completion 0.25", load: base, policy: "shufflewatcher", params: `{"relax_s":0,"map_completion":0.25}`},
 	}}

@@ -7,7 +7,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"heddle/core/policy"
 	"heddle/core/policy/builtin"
+	"heddle/core/policy/shufflewatcher"
 )
 
 func TestRegistry(t *testing.T) {
@@ -36,6 +38,38 @@ func TestRegistry(t *testing.T) {
 		}
 		if _, err := r.New(e.Name, []byte(`{"no_such_key":1}`)); err == nil {
 			t.Errorf("%s: an unknown key is taken", e.Name)
+		}
+	}
+}
+
+// The preset paper is the rule as printed, which whatever is given besides
+// changes.
+func TestPreset(t *testing.T) {
+	t.Parallel()
+	e, _ := builtin.Registry().Lookup(shufflewatcher.Name)
+	for given, want := range map[string]func(*shufflewatcher.Params){
+		`{"preset":"paper"}`:                        func(*shufflewatcher.Params) {},
+		`{"preset":"paper","wait_for_targets_s":7}`: func(p *shufflewatcher.Params) { p.WaitForTargetsS = 7 },
+	} {
+		raw, err := e.Expand([]byte(given))
+		if err != nil {
+			t.Fatalf("%s: %v", given, err)
+		}
+		got, wanted := shufflewatcher.DefaultParams(), shufflewatcher.PrintedParams()
+		want(&wanted)
+		if err := policy.Decode(raw, &got); err != nil {
+			t.Fatalf("%s: %v", given, err)
+		}
+		if diff := cmp.Diff(wanted, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", given, diff)
+		}
+	}
+	for _, e := range builtin.Registry() {
+		if _, err := builtin.Registry().New(e.Name, []byte(`{"preset":"paper"}`)); err != nil {
+			t.Error(err)
+		}
+		if _, err := builtin.Registry().New(e.Name, []byte(`{"preset":"papers"}`)); err == nil {
+			t.Errorf("%s: an unknown preset is taken", e.Name)
 		}
 	}
 }

@@ -45,6 +45,14 @@ func DefaultParams() Params {
 	}
 }
 
+// PrintedParams returns Algorithm 1 as printed: it sorts the jobs of all users together,
+// and one rack is planned for all tasks of a stage.
+func PrintedParams() Params {
+	p := DefaultParams()
+	p.Among, p.PlanWaves = AmongAll, 0
+	return p
+}
+
 // maxSeconds bounds every duration: a day is beyond any use.
 const maxSeconds = 24 * 60 * 60
 

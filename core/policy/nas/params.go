@@ -115,6 +115,14 @@ func DefaultParams() Params {
 	}
 }
 
+// PrintedParams returns what the paper's simulation has: skips are counted, reduces start
+// when Hadoop's do, and ReduceNum is exceeded at once.
+func PrintedParams() Params {
+	p := DefaultParams()
+	p.Skips, p.Completion, p.WaitForTargetsS = ByCount, CompletionSlowstart, 0
+	return p
+}
+
 // The bounds of what can be set: a day, and more than any use.
 const (
 	maxSeconds = 24 * 60 * 60

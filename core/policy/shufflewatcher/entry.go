@@ -5,7 +5,7 @@ import "heddle/core/policy"
 // Entry says what package builtin lists of the policy.
 func Entry() policy.Entry {
 	return policy.Entry{
-		Name: Name, Params: DefaultParams(), New: New,
+		Name: Name, Params: DefaultParams(), Printed: PrintedParams(), New: New,
 		Summary: "delays heavy shuffles while uplinks are saturated, maps on few racks, reduces where the map output is",
 		Paper:   "Ahmad, Chakradhar, Raghunathan, Vijaykumar, ShuffleWatcher, USENIX ATC 2014",
 		About: "**NASS** serves the user that fair order names. While the rack's uplink is saturated it runs that user's maps first, then" +

@@ -69,6 +69,15 @@ func DefaultParams() Params {
 	}
 }
 
+// PrintedParams returns what figures 3, 4 and 6 print: SAMP's loop stops where no rack
+// helps, at the initial ratio of a job nothing is known of; SARP counts once; no job
+// waits for its racks.
+func PrintedParams() Params {
+	p := DefaultParams()
+	p.Scan, p.AssumeUnknown, p.RecomputeAt, p.SARPRefresh, p.WaitForTargetsS = ScanGreedy, true, 0, false, 0
+	return p
+}
+
 // maxSeconds bounds every duration: a day is beyond any use.
 const maxSeconds = 24 * 60 * 60
 

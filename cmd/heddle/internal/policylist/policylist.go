@@ -28,6 +28,7 @@ type Policy struct {
 type Param struct {
 	Key     string          `json:"key"` // "a.b" in a section
 	Default json.RawMessage `json:"default"`
+	Printed json.RawMessage `json:"printed,omitempty"` // with preset "paper", where that differs
 	Doc     string          `json:"doc"`
 }
 
@@ -43,6 +44,9 @@ func All() ([]Policy, error) {
 		if info.Params, err = json.Marshal(e.Params); err == nil {
 			info.Parameters, err = params([]Param{}, "", reflect.ValueOf(e.Params))
 		}
+		if err == nil && e.Printed != nil {
+			err = info.addPrinted(e.Printed)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("policy %s: print defaults: %w", e.Name, err)
 		}
@@ -50,6 +54,17 @@ func All() ([]Policy, error) {
 		out = append(out, info)
 	}
 	return out, nil
+}
+
+// addPrinted notes which parameters the paper has otherwise.
+func (p *Policy) addPrinted(printed any) error {
+	list, err := params(nil, "", reflect.ValueOf(printed))
+	for i := range list {
+		if v := list[i].Default; string(v) != string(p.Parameters[i].Default) {
+			p.Parameters[i].Printed = v
+		}
+	}
+	return err
 }
 
 // params appends the parameters of a struct in the order of its fields: a

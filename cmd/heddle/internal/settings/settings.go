@@ -27,8 +27,12 @@ func State(c *configs.Config) (state.Config, error) {
 	s := state.DefaultConfig()
 	s.Saturation = Saturation(c)
 	if c.Policy.Name == shufflewatcher.Name { // the only parameter that the cluster state uses
-		p := shufflewatcher.DefaultParams()
-		if err := policy.Decode(c.Policy.Params.JSON(), &p); err != nil {
+		entry, p := shufflewatcher.Entry(), shufflewatcher.DefaultParams()
+		params, err := entry.Expand(c.Policy.Params.JSON())
+		if err == nil {
+			err = policy.Decode(params, &p)
+		}
+		if err != nil {
 			return s, fmt.Errorf("policy.params: %w", err)
 		}
 		s.InitialRatio = p.RatioInit

@@ -18,7 +18,7 @@ type variant struct {
 	label       string          // the name, with the parameters in braces where the name alone is not enough
 	givenParams json.RawMessage // the parameters that were given, an object
 	allParams   json.RawMessage // all of them, defaults included
-	build       policy.Factory
+	build       func() (policy.Policy, error)
 }
 
 // parseVariants reads --policies, a list of NAME and NAME{JSON}, and --param,
@@ -112,10 +112,14 @@ func (v *variant) resolve(given map[string]any) error {
 		return err
 	}
 	e, _ := registry.Lookup(v.name)
-	v.build = e.New
+	expanded, err := e.Expand(v.givenParams)
+	if err != nil {
+		return fmt.Errorf("parameters of %s: %w", v.name, err)
+	}
+	v.build = func() (policy.Policy, error) { return e.New(expanded) }
 	full := reflect.New(reflect.TypeOf(e.Params)) // as policy.Build has them
 	full.Elem().Set(reflect.ValueOf(e.Params))
-	if err := json.Unmarshal(v.givenParams, full.Interface()); err != nil {
+	if err := json.Unmarshal(expanded, full.Interface()); err != nil {
 		return fmt.Errorf("parameters of %s: %w", v.name, err)
 	}
 	if v.allParams, err = json.Marshal(full.Elem().Interface()); err != nil {

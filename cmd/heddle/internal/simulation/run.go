@@ -62,7 +62,7 @@ func (s *experiment) run(ctx context.Context, stderr io.Writer) ([]sim.Run, erro
 // runOne runs one policy with one seed, and reports the part of the jobs that is done.
 func (s *experiment) runOne(ctx context.Context, p *variant, seed uint64, report func(part float64)) (sim.Run, error) {
 	start := time.Now()
-	pol, err := p.build(p.givenParams)
+	pol, err := p.build()
 	if err != nil {
 		return sim.Run{}, err
 	}

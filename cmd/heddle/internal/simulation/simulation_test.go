@@ -92,7 +92,7 @@ func FuzzParsePolicies(f *testing.F) {
 				t.Fatalf("%+v", p)
 			}
 			labels[p.label] = true
-			if _, err := p.build(p.givenParams); err != nil {
+			if _, err := p.build(); err != nil {
 				t.Fatalf("%s: %v", p.label, err)
 			}
 		}
