@@ -199,18 +199,21 @@ func (o *onlinePlan) planReduces(v state.View, j *state.Job, k *job) shuffle.Pic
 	c := &k.reduces
 	c.empty(len(o.open))
 	copy(c.ByRack, j.Output.ByRack)
-	c.tentative = shuffle.Total(c.ByRack) == 0
+	placed := shuffle.Total(c.ByRack)
+	c.tentative = placed == 0
 	predicted := j.Predict()
 	perMap := predicted.MapOutput()
 	rest := max(j.Map.Tasks(), j.Map.Completed)
 	for r, n := range j.Map.LaunchedByRack() {
 		if n > 0 && r < len(c.ByRack) {
 			rest -= n
-			c.ByRack[r] += perMap * model.Bytes(max(n-j.Map.CompletedIn(r), 0))
+			running := perMap * model.Bytes(max(n-j.Map.CompletedIn(r), 0))
+			c.ByRack[r] += running
+			placed += running
 		}
 	}
 	coming := perMap * model.Bytes(max(rest, 0))
-	c.Total = shuffle.Total(c.ByRack) + j.Output.Unplaced + coming
+	c.Total = placed + j.Output.Unplaced + coming
 	if k.maps.max.Rack != shuffle.None {
 		c.ByRack[k.maps.max.Rack] += coming
 	}

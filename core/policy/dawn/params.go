@@ -31,7 +31,7 @@ type Params struct {
 	OutputRatio float64 `json:"output_ratio" doc:"output of a job over its map output, until its first reduce is done"`
 	Waves       int     `json:"waves" doc:"waves of a job's tasks that one rack is given, the next best rack has the rest; 0 is no limit, as in the paper, which has no concurrency floor"`
 	PlanWaves   int     `json:"plan_waves" doc:"the same for plans made ahead, where counts are limited by what the racks hold; 0 is no limit"`
-	// WaitForTargetsS is heddle's: 0 is the paper to the letter.
+	// WaitForTargetsS is heddle's: 0 is the paper to the letter (docs/notes/0003).
 	WaitForTargetsS float64 `json:"wait_for_targets_s" doc:"how many seconds a job that prefers a rack waits for it, counted from its last launch of that stage, where no job prefers the offered one; 0 is the paper's"`
 	NodeDelay       float64 `json:"node_delay" doc:"without a preferring job: part of the nodes that are offered to a job before it takes a map that is not node-local, and again before it takes one that is not rack-local; -1 is no delay"`
 }
