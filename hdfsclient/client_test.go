@@ -297,6 +297,17 @@ func TestBlocksCache(t *testing.T) {
 
 		time.Sleep(relocateAfter * time.Minute)
 		read(6, 3) // replicas may have moved meanwhile
+
+		time.Sleep(relocateAfter * time.Minute)
+		f.set(func() {
+			f.override = func(_ http.ResponseWriter, r *http.Request) bool {
+				if r.URL.Query().Get("op") == "GETFILEBLOCKLOCATIONS" {
+					f.set(func() { delete(f.files, "/d/f0") })
+				}
+				return false
+			}
+		})
+		read(3, 3) // f0, of three blocks, is deleted after the listing
 	})
 }
 
