@@ -85,7 +85,7 @@ func (e *Engine) PlanJobs(jobs []*state.Job) ([]model.Plan, error) {
 		slices.SortFunc(p.Racks, func(a, b model.RackTarget) int {
 			return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(b.Share, a.Share), cmp.Compare(a.Rack, b.Rack))
 		})
-		e.price(&p)
+		e.setCosts(&p)
 		kept = append(kept, p)
 	}
 	return kept, nil
@@ -131,8 +131,8 @@ func (e *Engine) checkPlan(p *model.Plan) model.Rule {
 	return ""
 }
 
-// price fills in what the plan and its alternatives send across racks.
-func (e *Engine) price(p *model.Plan) {
+// setCosts computes what the plan and its alternatives send across racks.
+func (e *Engine) setCosts(p *model.Plan) {
 	j := e.in.View.Job(p.App)
 	if p.Stage == model.StageMap {
 		p.Costs = mapCosts(e.in.View, j, p)

@@ -6,7 +6,7 @@ import (
 )
 
 // Workflow says which job of a chain of MapReduce jobs a job is, and which jobs
-// of the chain read which. Hive and Pig tell it to every job of a query.
+// of the chain read which. Hive and Pig report it to every job of a query.
 type Workflow struct {
 	ID   string `json:"id"`             // mapreduce.workflow.id: of the query or script
 	Name string `json:"name,omitempty"` // mapreduce.workflow.name: for people
@@ -89,9 +89,9 @@ type GraphStage struct {
 	Completed int    `json:"completed,omitempty"`
 	Input     Bytes  `json:"input_bytes"`  // read from outside the application; Unknown until reported
 	Output    Bytes  `json:"output_bytes"` // for its readers, or written where it has none; Unknown until reported
-	// InputAt is where a replica of Input lies, by rack; empty where the source does not tell.
+	// InputAt is where a replica of Input lies, by rack; empty where the source does not report it.
 	InputAt []RackBytes `json:"input_at,omitempty"`
-	// Placed is where the output lies so far, by rack; empty where the source does not tell.
+	// Placed is where the output lies so far, by rack; empty where the source does not report it.
 	Placed []RackBytes `json:"placed,omitempty"`
 }
 

@@ -90,7 +90,7 @@ func (h *History) Record(key JobKey, r model.Run) {
 		if old.App != r.App {
 			continue
 		}
-		if old.At = r.At; old == r { // the time alone is no news
+		if old.At = r.At; old == r { // the time alone is no change
 			return
 		}
 		runs = slices.Delete(runs, i, i+1)
@@ -146,7 +146,7 @@ func (h *History) Expect(key JobKey) (Past, bool) {
 	latest := &runs[len(runs)-1]
 	p := Past{Output: -1, Input: latest.Input, At: latest.At, Runs: len(runs)}
 	p.Ratio, _ = weightedRatio(runs, func(r *model.Run) model.Bytes { return r.Shuffle })
-	if output, told := weightedRatio(runs, func(r *model.Run) model.Bytes { return r.Output }); told {
+	if output, known := weightedRatio(runs, func(r *model.Run) model.Bytes { return r.Output }); known {
 		p.Output = output
 	}
 	return p, true

@@ -20,7 +20,7 @@ const folded = '#'
 // returns "" for a name of which nothing else is left.
 //
 // Two jobs that share a name in error mislead each other, and a job that is not
-// recognised is only measured anew; hence what is short and part of a word stays
+// recognised is only measured again; hence what is short and part of a word stays
 // ("query72", "v2"), and so does the step of a plan: Hive's "(Stage-2)", and
 // "(1/3)" as Cascading and Crunch write it.
 func NormalName(name string) string {
@@ -40,8 +40,8 @@ func NormalName(name string) string {
 	}
 }
 
-// foldOnce folds what can be told without what folding brings together, and
-// reports whether anything but folded parts and marks between them is left.
+// foldOnce folds the tokens of a name once, and reports whether a word is left. What
+// it folds may make neighbours fold in the next round.
 func foldOnce(name string) (next string, word bool) {
 	out := make([]byte, 0, len(name))
 	for at := 0; at < len(name); {
@@ -53,20 +53,20 @@ func foldOnce(name string) (next string, word bool) {
 			out, at = append(out, name[at]), at+1
 			continue
 		}
-		n, what := token(name, at)
-		if what == "" {
-			out = fold(out)
+		n, kept := nextToken(name, at)
+		if kept == "" {
+			out = appendFolded(out)
 		} else {
-			out, word = append(out, what...), true
+			out, word = append(out, kept...), true
 		}
 		at += n
 	}
 	return string(out), word
 }
 
-// fold appends the sign of a folded part. One that follows another with a single
-// mark between belongs to it, as the parts of a date do.
-func fold(out []byte) []byte {
+// appendFolded appends the sign of a folded part. A part that follows another one
+// with a single mark between is the same part, as in a date.
+func appendFolded(out []byte) []byte {
 	n := len(out)
 	switch {
 	case n > 0 && out[n-1] == folded:
@@ -96,14 +96,14 @@ func planStep(s string) int {
 	return 0
 }
 
-// token returns the length of the word, number or id that begins at a byte of
-// name, and what stays of it; "" for nothing.
-func token(name string, at int) (length int, stays string) {
+// nextToken returns the length of the word, number or id that begins at a byte of
+// name, and what the normalised name keeps of it: "" if all of it is folded.
+func nextToken(name string, at int) (length int, kept string) {
 	s := name[at:]
 	if s[0] == folded {
 		return 1, ""
 	}
-	if uuid(s) {
+	if isUUID(s) {
 		return uuidLength, ""
 	}
 	end := 0
@@ -112,21 +112,21 @@ func token(name string, at int) (length int, stays string) {
 	}
 	s = s[:end]
 	switch {
-	case digits(s) == end, hexID(s), clock(s), month(s) && beside(name, at, at+end):
+	case digits(s) == end, isHexID(s), isTimePart(s), isMonthOrDay(s) && hasDateBeside(name, at, at+end):
 		return end, ""
 	}
-	return end, foldWithin(s)
+	return end, foldNumbers(s)
 }
 
-// foldWithin folds the numbers of a word that name nothing.
-func foldWithin(s string) string {
+// foldNumbers folds the long numbers within a word, and those that count attempts.
+func foldNumbers(s string) string {
 	var out []byte
 	for i := 0; i < len(s); {
 		n := digits(s[i:])
 		switch {
 		case n == 0:
 			out, i = append(out, s[i]), i+1
-		case n >= 4 || counted(s[:i]):
+		case n >= 4 || countsAttempts(s[:i]):
 			out, i = append(out, folded), i+n
 		default:
 			out, i = append(out, s[i:i+n]...), i+n
@@ -135,8 +135,8 @@ func foldWithin(s string) string {
 	return string(out)
 }
 
-// counted reports whether a number that follows counts attempts.
-func counted(before string) bool {
+// countsAttempts reports whether a number after a word counts attempts.
+func countsAttempts(before string) bool {
 	w := strings.ToLower(before)
 	for _, suffix := range []string{"attempt", "retry", "rerun"} {
 		if strings.HasSuffix(w, suffix) {
@@ -148,8 +148,8 @@ func counted(before string) bool {
 
 const uuidLength = 36
 
-// uuid reports whether s begins with a UUID, 8-4-4-4-12 hex digits.
-func uuid(s string) bool {
+// isUUID reports whether s begins with a UUID, 8-4-4-4-12 hex digits.
+func isUUID(s string) bool {
 	if len(s) < uuidLength || len(s) > uuidLength && wordByte(s[uuidLength]) {
 		return false
 	}
@@ -168,9 +168,9 @@ func uuid(s string) bool {
 	return true
 }
 
-// hexID reports whether a token is a number in hex, such as a digest: at least
+// isHexID reports whether a token is a number in hex, such as a digest: at least
 // eight digits, of both kinds, so that no word is one.
-func hexID(s string) bool {
+func isHexID(s string) bool {
 	s = strings.TrimPrefix(s, "0x")
 	number := false
 	for i := range len(s) {
@@ -182,9 +182,9 @@ func hexID(s string) bool {
 	return len(s) >= 8 && number
 }
 
-// clock reports whether a token is a part of a date and time in the form of ISO
+// isTimePart reports whether a token is a part of a date and time in the form of ISO
 // 8601: "05T10", "20240105T101500Z", "00Z".
-func clock(s string) bool {
+func isTimePart(s string) bool {
 	n := digits(s)
 	if n == 0 {
 		return false
@@ -199,9 +199,9 @@ func clock(s string) bool {
 	return s == "Z" || s == ""
 }
 
-// month reports whether a token is the name of a month or of a day of the week,
+// isMonthOrDay reports whether a token is the name of a month or of a day of the week,
 // as dates have it.
-func month(s string) bool {
+func isMonthOrDay(s string) bool {
 	if len(s) < 3 {
 		return false
 	}
@@ -212,23 +212,23 @@ func month(s string) bool {
 	}, strings.ToLower(s))
 }
 
-// beside reports whether a token between two bytes of name has a number or a
-// month beside it, one mark away.
-func beside(name string, from, to int) bool {
-	after := to+1 < len(name) && !wordByte(name[to]) && number(name[to+1:])
+// hasDateBeside reports whether a token between two bytes of name has a number
+// beside it, one mark away.
+func hasDateBeside(name string, from, to int) bool {
+	after := to+1 < len(name) && !wordByte(name[to]) && startsWithNumber(name[to+1:])
 	before := false
 	if from > 1 && !wordByte(name[from-1]) {
 		begin := from - 1
 		for begin > 0 && (wordByte(name[begin-1]) || name[begin-1] == folded) {
 			begin--
 		}
-		before = number(name[begin : from-1])
+		before = startsWithNumber(name[begin : from-1])
 	}
 	return after || before
 }
 
-// number reports whether s begins with a token that is a number or folded.
-func number(s string) bool {
+// startsWithNumber reports whether s begins with a token that is a number or folded.
+func startsWithNumber(s string) bool {
 	end := 0
 	for end < len(s) && wordByte(s[end]) {
 		end++

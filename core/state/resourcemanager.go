@@ -13,7 +13,7 @@ type resourceManager struct {
 }
 
 // apply takes an answer of the ResourceManager about itself. It reports whether
-// that is another ResourceManager than before, or the same one started anew.
+// that is another ResourceManager than before, or the same one restarted.
 func (r *resourceManager) apply(f model.ClusterFact) (restarted bool) {
 	restarted = r.fact.Started != 0 && (f.Started != r.fact.Started || f.Address != r.fact.Address)
 	if f.Localities == nil {

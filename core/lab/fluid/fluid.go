@@ -51,7 +51,7 @@ type Result struct {
 	// MaxBuffer is the most shuffle work, in seconds of the shuffle capacity, that was ready and not yet served,
 	// over all jobs together: the paper's network congestion (§5.2.1).
 	MaxBuffer float64
-	Events    int // how often shares were looked at anew
+	Events    int // how often shares were recomputed
 }
 
 // Mean returns the mean response time in seconds, 0 without jobs.

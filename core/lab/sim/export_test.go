@@ -51,8 +51,8 @@ func (s *Sim) Consistent(v state.View, offered *state.Node) error {
 			}
 			on := 0
 			for a := range s.running.list {
-				if by := &s.running.list[a]; by.job == j && !by.isAM && int(by.stage) == i {
-					on += t.units(int(by.task))
+				if attempt := &s.running.list[a]; attempt.job == j && !attempt.isAM && int(attempt.stage) == i {
+					on += t.units(int(attempt.task))
 				}
 			}
 			for task, is := range t.state {
@@ -100,8 +100,8 @@ func (s *Sim) Consistent(v state.View, offered *state.Node) error {
 		check("more used than there is", toInt(s.layout.nodes[i].total[0] < used[0] || s.layout.nodes[i].total[1] < used[1]), 0)
 	}
 	for a := range s.running.list {
-		if by := &s.running.list[a]; by.job != nil {
-			check("lost node with an attempt", s.layout.nodes[by.node].losses, 0)
+		if attempt := &s.running.list[a]; attempt.job != nil {
+			check("lost node with an attempt", s.layout.nodes[attempt.node].losses, 0)
 		}
 	}
 	for id, a := range s.owners.transfers {
@@ -121,12 +121,12 @@ func (s *Sim) Consistent(v state.View, offered *state.Node) error {
 func (s *Sim) used() []pools {
 	of := make([]pools, len(s.layout.nodes))
 	for a := range s.running.list {
-		switch by := &s.running.list[a]; {
-		case by.job == nil:
-		case by.isAM: // it starts
-			of[by.node][0]++
+		switch attempt := &s.running.list[a]; {
+		case attempt.job == nil:
+		case attempt.isAM: // it starts
+			of[attempt.node][0]++
 		default:
-			of[by.node][s.layout.pool(by.job.stages[by.stage].kind)]++
+			of[attempt.node][s.layout.pool(attempt.job.stages[attempt.stage].kind)]++
 		}
 	}
 	for _, j := range s.jobs.live {

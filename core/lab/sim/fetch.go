@@ -10,24 +10,24 @@ import (
 // fetch starts the fetching of a task: over every edge with the others of its
 // rack, or on its own where tasks draw unequal parts.
 func (t *stage) fetch(s *world, a int32) {
-	by := &s.running.list[a]
-	if by.openGroups = int32(len(t.inputs)); by.openGroups == 0 { //nolint:gosec // bounded by the stages
+	attempt := &s.running.list[a]
+	if attempt.openGroups = int32(len(t.inputs)); attempt.openGroups == 0 { //nolint:gosec // bounded by the stages
 		s.compute(t, a, s.now)
 		return
 	}
-	by.job.beginFetching(s.now)
-	rack := s.layout.nodes[by.node].rack
+	attempt.job.beginFetching(s.now)
+	rack := s.layout.nodes[attempt.node].rack
 	for _, e := range t.inputs {
 		shuffle, own := e.shuffle, network.JobID(noID)
 		if e.fetchesAlone() {
-			shuffle = e.openTaskShuffle(s, int(by.task))
+			shuffle = e.openTaskShuffle(s, int(attempt.task))
 			own = shuffle
 		}
 		id := s.net.AddReduces(shuffle, rack, 1)
 		i := slices.IndexFunc(t.groups, func(g *group) bool { return g.id == id })
 		if i < 0 {
 			i = len(t.groups)
-			t.groups = append(t.groups, &group{id: id, job: by.job, stage: t, edge: e, rack: rack, task: int(by.task), shuffle: own})
+			t.groups = append(t.groups, &group{id: id, job: attempt.job, stage: t, edge: e, rack: rack, task: int(attempt.task), shuffle: own})
 			s.owners.ownGroup(id, t.groups[i])
 			s.stats.totals.fetchGroups++
 			if own != noID {

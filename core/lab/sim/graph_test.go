@@ -156,8 +156,8 @@ func TestSkewedKeys(t *testing.T) {
 		p := sim.DefaultParams()
 		p.Seed = seed
 		even, skewed := run(t, p, c, jobOf(0), "fifo"), run(t, p, c, jobOf(2), "fifo")
-		if by := float64(skewed.CrossRack.Shuffle) - skewed.ShuffleFraction.ByBytes*shuffled; math.Abs(by) > 20 {
-			t.Errorf("seed %d: %g bytes more crossed than by where the tasks ran", seed, by)
+		if attempt := float64(skewed.CrossRack.Shuffle) - skewed.ShuffleFraction.ByBytes*shuffled; math.Abs(attempt) > 20 {
+			t.Errorf("seed %d: %g bytes more crossed than by where the tasks ran", seed, attempt)
 		}
 		// The first of three parts has 1/(1+1/4+1/9) of the bytes instead of a third: 0.40 of 300 MB more at 100 s/GiB.
 		if later := skewed.Makespan - even.Makespan; later < 10 || later > 13 {

@@ -165,20 +165,20 @@ func (f *faults) connect(s *world, rack, nodes int) {
 	s.net.SetNodes(rack, f.liveNodes[rack], s.cluster.Racks[rack].Background)
 }
 
-// endAttempts ends what runs on nodes that are lost: tasks begin anew elsewhere. A
+// endAttempts ends what runs on nodes that are lost: tasks begin again elsewhere. A
 // job whose ApplicationMaster was there loses all its attempts and waits for
 // another one, which knows what is done (yarn.app.mapreduce.am.job.recovery.enable).
 func (f *faults) endAttempts(s *world, lost []int) {
 	for a := range s.running.list {
-		by := &s.running.list[a]
-		if by.job == nil || !slices.Contains(lost, int(by.node)) {
+		attempt := &s.running.list[a]
+		if attempt.job == nil || !slices.Contains(lost, int(attempt.node)) {
 			continue
 		}
-		if !by.isAM {
+		if !attempt.isAM {
 			f.loseAttempt(s, int32(a))
 			continue
 		}
-		j := by.job
+		j := attempt.job
 		j.amNode = noNode
 		s.jobs.appMasters--
 		s.running.stop(s, int32(a), s.now)
@@ -194,7 +194,7 @@ func (f *faults) endAttempts(s *world, lost []int) {
 // loseAttempt ends an attempt of a task.
 func (f *faults) loseAttempt(s *world, a int32) {
 	s.stats.totals.lostAttempts++
-	s.running.beginAnew(s, a)
+	s.running.requeue(s, a)
 }
 
 // loseAM ends the ApplicationMaster of a job and all its attempts. The job waits for
@@ -204,7 +204,7 @@ func (f *faults) loseAM(s *world, j *job) {
 	j.amNode = noNode
 	s.jobs.appMasters--
 	for a := range s.running.list {
-		if by := &s.running.list[a]; by.job == j && !by.isAM {
+		if attempt := &s.running.list[a]; attempt.job == j && !attempt.isAM {
 			f.loseAttempt(s, int32(a))
 		}
 	}
@@ -233,7 +233,7 @@ func (f *faults) recoverAM(s *world, j *job) {
 
 // loseOutputs has the tasks of a job run again that are done and whose output was
 // on a lost node, if tasks that read it are not done (JobImpl.actOnUnusableNode).
-// Later stages are looked at first: those that run again read anew.
+// Later stages are looked at first: those that run again read again.
 func (f *faults) loseOutputs(s *world, j *job) {
 	for i := len(j.stages) - 1; i >= 0; i-- {
 		t := &j.stages[i]
@@ -280,13 +280,13 @@ func (f *faults) rereadBlocks(s *world) {
 		if a < 0 {
 			continue
 		}
-		by := &s.running.list[a]
-		if kind, _, _ := s.net.Route(network.ID(id)); kind != network.MapRead || s.layout.nodes[by.source].losses == 0 {
+		attempt := &s.running.list[a]
+		if kind, _, _ := s.net.Route(network.ID(id)); kind != network.MapRead || s.layout.nodes[attempt.source].losses == 0 {
 			continue
 		}
 		s.owners.transfers[id] = noNode
 		rest := s.net.RemoveTransfer(network.ID(id))
-		by.job.stages[by.stage].readOver(s, a, rest)
+		attempt.job.stages[attempt.stage].readOver(s, a, rest)
 	}
 }
 

@@ -29,7 +29,7 @@ func onNodes(id string, maps, reduces int, shuffle model.Bytes, nodes ...workloa
 	return j
 }
 
-// Attempts on a node that is lost end without a result, and begin anew elsewhere;
+// Attempts on a node that is lost end without a result, and begin again elsewhere;
 // maps of a job without reduces that are done stay done.
 func TestLossOfRunningMaps(t *testing.T) {
 	t.Parallel()
@@ -86,7 +86,7 @@ func TestLossOfMapOutput(t *testing.T) {
 	if math.Abs(r.Makespan-41) > 1.1 || r.Redone != 1 || r.Lost != 0 || r.Placements != 4 {
 		t.Errorf("%g s, %d again, %d lost, %d placements; want 41, 1, 0, 4", r.Makespan, r.Redone, r.Lost, r.Placements)
 	}
-	if by := float64(r.CrossRack.Shuffle) - 200e6; math.Abs(by) > 3 {
+	if attempt := float64(r.CrossRack.Shuffle) - 200e6; math.Abs(attempt) > 3 {
 		t.Errorf("%d bytes crossed, want 200 MB: what was there stays", r.CrossRack.Shuffle)
 	}
 	// The whole rack is, for half a second: all of what is to come is gone, and both maps run from 22 to 32 s.
@@ -380,16 +380,16 @@ type scheduler struct{ name, relay string }
 
 // watchUse fails when a node has more containers than there are, or a lost one is
 // offered. A relay is put in front of the scheduler if there is a policy for it.
-func watchUse(t *rapid.T, by scheduler, w *workload.Workload, p sim.Params, c sim.Cluster) sim.Run {
-	inner, err := builtin.Registry().New(by.name, nil)
+func watchUse(t *rapid.T, attempt scheduler, w *workload.Workload, p sim.Params, c sim.Cluster) sim.Run {
+	inner, err := builtin.Registry().New(attempt.name, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var s *sim.Sim
-	s, err = sim.New(p, c, w, by.name, watching{inner, func(in *policy.Input) {
+	s, err = sim.New(p, c, w, attempt.name, watching{inner, func(in *policy.Input) {
 		n := in.Offer.Node
 		if err := s.Consistent(in.View, n); err != nil {
-			t.Fatal(by, err)
+			t.Fatal(attempt, err)
 		}
 		if n.State != model.NodeRunning || n.Containers > int(n.Total.VCores) || n.Used.VCores > n.Total.VCores {
 			t.Fatalf("offered %+v", n)
@@ -401,19 +401,19 @@ func watchUse(t *rapid.T, by scheduler, w *workload.Workload, p sim.Params, c si
 	if err != nil {
 		t.Fatal(err)
 	}
-	if by.relay != "" {
-		planner, err := builtin.Registry().New(by.relay, nil)
+	if attempt.relay != "" {
+		planner, err := builtin.Registry().New(attempt.relay, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.Steer(sim.Steering{Name: by.relay, Policy: planner, Every: 2 * model.Second, Pin: 10 * model.Second, Trim: 5 * model.Second})
+		s.Steer(sim.Steering{Name: attempt.relay, Policy: planner, Every: 2 * model.Second, Pin: 10 * model.Second, Trim: 5 * model.Second})
 	}
 	r, err := s.Run(nil)
 	if err != nil {
-		t.Fatal(by, err)
+		t.Fatal(attempt, err)
 	}
 	if err := s.Idle(); err != nil {
-		t.Fatal(by, err)
+		t.Fatal(attempt, err)
 	}
 	return r
 }
@@ -452,9 +452,9 @@ func TestLossesOfSlotsAndUnderARelay(t *testing.T) {
 func endure(t *rapid.T, w *workload.Workload, p sim.Params, c sim.Cluster, relay string) {
 	drawnForms(t, w)
 	drawnFaults(t, &c, &p)
-	by := scheduler{rapid.SampledFrom(builtin.Registry().Names()).Draw(t, "policy"), relay}
-	r := watchUse(t, by, w, p, c)
-	if again := watchUse(t, by, w, p, c); !reflect.DeepEqual(r, again) {
+	attempt := scheduler{rapid.SampledFrom(builtin.Registry().Names()).Draw(t, "policy"), relay}
+	r := watchUse(t, attempt, w, p, c)
+	if again := watchUse(t, attempt, w, p, c); !reflect.DeepEqual(r, again) {
 		t.Fatalf("twice the same, and\n%+v\n%+v", r, again)
 	}
 	tasks := 0

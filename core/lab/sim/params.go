@@ -28,7 +28,7 @@ type Params struct {
 	Starved model.Duration
 	Network
 	Congestion float64 // an uplink at or above it counts as congested
-	Saturation float64 // the share of an uplink at which policies are told that it is saturated (ShuffleWatcher §4.2)
+	Saturation float64 // the share of an uplink at which policies see it as saturated (ShuffleWatcher §4.2)
 	// Sample is how often node-level figures are taken.
 	Sample model.Duration
 	Seed   uint64
@@ -39,7 +39,7 @@ type Params struct {
 
 // Network is how the network is shared (package network).
 type Network struct {
-	NetworkStep    model.Duration // how often rates are shared out anew
+	NetworkStep    model.Duration // how often rates are shared out again
 	LongestStep    model.Duration // the same, where what is on its way takes long
 	ParallelCopies int            // streams of a reduce (mapreduce.reduce.shuffle.parallelcopies)
 }

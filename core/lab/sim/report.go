@@ -45,17 +45,17 @@ func (d *pendingUpdates) jobChanged(j *job) {
 
 // updateTask adds a task with its new state to the job's next report.
 func (j *job) updateTask(t *stage, task int, state model.TaskState, n *node, s *world) {
-	news := model.Task{
+	update := model.Task{
 		Stage: t.kind, Index: t.firstTask + task, State: state, Host: n.host, Rack: s.layout.rackIDs[n.rack],
 		Input: model.Unknown, Output: model.Unknown, Shuffled: model.Unknown,
 	}
 	if state == model.TaskSucceeded && t.kind == model.StageMap {
-		news.Input, news.Output = t.in.size(task), t.outputOf(task)
+		update.Input, update.Output = t.in.size(task), t.outputOf(task)
 	}
 	if state == model.TaskPending && s.faults != nil { // nodes may have left or come back while it ran
-		news.Preferred = t.in.hostsOf(task, &s.layout)
+		update.Preferred = t.in.hostsOf(task, &s.layout)
 	}
-	j.taskUpdates = append(j.taskUpdates, news)
+	j.taskUpdates = append(j.taskUpdates, update)
 }
 
 // reportAllNodes reports every node for the first time.
@@ -215,13 +215,13 @@ func (j *job) updateAskedTasks(t *stage, l *layout) {
 		if t.state[task] != waiting {
 			continue
 		}
-		news := pendingTask(t, task)
+		update := pendingTask(t, task)
 		for _, n := range t.in.replicas(task) {
 			if n >= 0 {
-				news.Preferred = append(news.Preferred, l.nodes[n].host)
+				update.Preferred = append(update.Preferred, l.nodes[n].host)
 			}
 		}
-		j.taskUpdates = append(j.taskUpdates, news)
+		j.taskUpdates = append(j.taskUpdates, update)
 	}
 }
 
@@ -407,13 +407,13 @@ func (j *job) pendingTasks(blocks []model.Block) []model.Task {
 		}
 		out = slices.Grow(out, t.total)
 		for task := range t.total {
-			news := pendingTask(t, task)
+			update := pendingTask(t, task)
 			if t.in.hasBlock(task) {
-				news.Preferred = blocks[0].Hosts
+				update.Preferred = blocks[0].Hosts
 				blocks = blocks[1:]
 			}
 			if !t.readsBoth { // else updateAskedTasks adds it
-				out = append(out, news)
+				out = append(out, update)
 			}
 		}
 	}
@@ -438,9 +438,9 @@ func (j *job) updateWaitingMaps(s *world, nodes []int) {
 			if len(nodes) > 0 && !slices.ContainsFunc(replicas, func(n int32) bool { return slices.Contains(nodes, int(n)) }) {
 				continue
 			}
-			news := model.Task{Stage: t.kind, Index: t.firstTask + task, State: state, Input: model.Unknown, Output: model.Unknown, Shuffled: model.Unknown}
-			news.Preferred = t.in.hostsOf(task, &s.layout)
-			j.taskUpdates = append(j.taskUpdates, news)
+			update := model.Task{Stage: t.kind, Index: t.firstTask + task, State: state, Input: model.Unknown, Output: model.Unknown, Shuffled: model.Unknown}
+			update.Preferred = t.in.hostsOf(task, &s.layout)
+			j.taskUpdates = append(j.taskUpdates, update)
 		}
 	}
 }

@@ -230,27 +230,27 @@ func (t *stage) units(task int) int {
 // read has a task read its block while it computes, so that it takes as long as
 // the slower of the two.
 func (t *stage) read(s *world, a int32, at model.Time) {
-	by := &s.running.list[a]
-	task := int(by.task)
+	attempt := &s.running.list[a]
+	task := int(attempt.task)
 	bytes := t.in.size(task)
-	by.computedAt = at.Add(s.computeTime(t.cost(task)))
-	if by.level != model.NodeLocal && bytes > 0 && t.in.hasBlock(task) {
+	attempt.computedAt = at.Add(s.computeTime(t.cost(task)))
+	if attempt.level != model.NodeLocal && bytes > 0 && t.in.hasBlock(task) {
 		t.readOver(s, a, bytes)
 		return
 	}
-	s.events.push(by.computedAt, a)
+	s.events.push(attempt.computedAt, a)
 }
 
 // readOver has a task read what is left of its block over the network. If there
 // is no replica of it, its job fails.
 func (t *stage) readOver(s *world, a int32, bytes model.Bytes) {
-	by := &s.running.list[a]
-	rack := s.layout.nodes[by.node].rack
-	if by.source = t.replicaToRead(int(by.task), rack, &s.layout); by.source < 0 {
-		s.faults.failJob(by.job)
+	attempt := &s.running.list[a]
+	rack := s.layout.nodes[attempt.node].rack
+	if attempt.source = t.replicaToRead(int(attempt.task), rack, &s.layout); attempt.source < 0 {
+		s.faults.failJob(attempt.job)
 		return
 	}
-	from := s.layout.nodes[by.source].rack
+	from := s.layout.nodes[attempt.source].rack
 	if from != rack {
 		t.remoteBytes += bytes
 	}
@@ -291,8 +291,8 @@ func (s *world) transferDone(d network.Done) {
 		s.net.RemoveJob(g.shuffle)
 	}
 	for _, a := range tasks {
-		by := &s.running.list[a]
-		if by.openGroups--; by.openGroups == 0 {
+		attempt := &s.running.list[a]
+		if attempt.openGroups--; attempt.openGroups == 0 {
 			s.compute(g.stage, a, d.At)
 		}
 	}
@@ -306,11 +306,11 @@ func (s *world) compute(t *stage, a int32, at model.Time) {
 		t.read(s, a, at)
 		return
 	}
-	by := &s.running.list[a]
-	task := int(by.task)
-	by.computedAt = at.Add(s.computeTime(t.cost(task)))
+	attempt := &s.running.list[a]
+	task := int(attempt.task)
+	attempt.computedAt = at.Add(s.computeTime(t.cost(task)))
 	if len(t.readers) > 0 || !s.write(a, t.outputOf(task)) {
-		s.events.push(by.computedAt, a)
+		s.events.push(attempt.computedAt, a)
 	}
 }
 
@@ -336,27 +336,27 @@ func (s *world) write(a int32, bytes model.Bytes) bool {
 
 // endAttempt ends an attempt.
 func (s *world) endAttempt(a int32, at model.Time) {
-	by := s.running.list[a]
-	j, n := by.job, &s.layout.nodes[by.node]
-	if by.isAM {
+	attempt := s.running.list[a]
+	j, n := attempt.job, &s.layout.nodes[attempt.node]
+	if attempt.isAM {
 		s.running.remove(a)
 		s.stats.lastProgress = at
 		s.startAsking(j)
 		return
 	}
-	t := &j.stages[by.stage]
-	if t.kind == model.StageMap && len(t.readers) == 0 && !by.isWriting && s.write(a, t.outputOf(int(by.task))) {
+	t := &j.stages[attempt.stage]
+	if t.kind == model.StageMap && len(t.readers) == 0 && !attempt.isWriting && s.write(a, t.outputOf(int(attempt.task))) {
 		s.running.list[a].isWriting = true // it ends when that is done
 		return
 	}
 	s.running.remove(a)
 	s.stats.lastProgress = at
-	s.vacate(n, j, s.layout.pool(t.kind), at.Sub(by.launched))
+	s.vacate(n, j, s.layout.pool(t.kind), at.Sub(attempt.launched))
 	s.updates.jobChanged(j)
 	if t.speculation != nil {
-		t.endOther(s, &by, at)
+		t.endOther(s, &attempt, at)
 	}
-	s.finishTask(t, &by, n, at)
+	s.finishTask(t, &attempt, n, at)
 	if t.complete() && len(t.readers) == 0 {
 		if j.openStages--; j.openStages == 0 {
 			s.jobs.finish(s, j, at)
@@ -365,8 +365,8 @@ func (s *world) endAttempt(a int32, at model.Time) {
 }
 
 // finishTask marks a task as done, and delivers its output to the stages that read it.
-func (s *world) finishTask(t *stage, by *attempt, n *node, at model.Time) {
-	task := int(by.task)
+func (s *world) finishTask(t *stage, attempt *attempt, n *node, at model.Time) {
+	task := int(attempt.task)
 	t.state[task] = done
 	t.running--
 	t.completed++
@@ -378,11 +378,11 @@ func (s *world) finishTask(t *stage, by *attempt, n *node, at model.Time) {
 		t.inputDone += t.in.size(task)
 	}
 	if t.taskNodes != nil {
-		t.taskNodes[task] = by.node
+		t.taskNodes[task] = attempt.node
 	}
-	by.job.updateTask(t, task, model.TaskSucceeded, n, s)
+	attempt.job.updateTask(t, task, model.TaskSucceeded, n, s)
 	if len(t.readers) == 0 {
-		by.job.outputNodes = append(by.job.outputNodes, by.node)
+		attempt.job.outputNodes = append(attempt.job.outputNodes, attempt.node)
 		return
 	}
 	s.net.Advance(at, s.transferDone)
@@ -455,7 +455,7 @@ func (j *job) preempt(s *world, most int) {
 		for ; most > 0 && len(t.groups) > 0; most-- {
 			last := t.groups[len(t.groups)-1]
 			s.stats.totals.preemptedReduces++
-			s.running.beginAnew(s, last.tasks[len(last.tasks)-1])
+			s.running.requeue(s, last.tasks[len(last.tasks)-1])
 		}
 	}
 }

@@ -324,23 +324,23 @@ func TestRelaySteers(t *testing.T) {
 	c.Replication, c.CrossRackWrites = 1, false
 	w := &workload.Workload{Jobs: []workload.Job{mapReduce("a", 0, 4, 2, 400e6)}}
 	w.Jobs[0].Stages[0].Reads[0].Place, w.Jobs[0].Stages[0].Reads[0].Racks = workload.OnRacks, 1
-	steered := func(seed uint64, by string, pin model.Duration) sim.Run {
+	steered := func(seed uint64, attempt string, pin model.Duration) sim.Run {
 		p := sim.DefaultParams()
 		p.Seed = seed
 		scheduler, err := builtin.Registry().New("fifo", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := sim.New(p, c, w, by, scheduler)
+		s, err := sim.New(p, c, w, attempt, scheduler)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if by != "" {
-			pol, err := builtin.Registry().New(by, json.RawMessage(`{"assume_unknown":true}`))
+		if attempt != "" {
+			pol, err := builtin.Registry().New(attempt, json.RawMessage(`{"assume_unknown":true}`))
 			if err != nil {
 				t.Fatal(err)
 			}
-			s.Steer(sim.Steering{Name: by, Policy: pol, Every: model.Second, Pin: pin, Trim: pin})
+			s.Steer(sim.Steering{Name: attempt, Policy: pol, Every: model.Second, Pin: pin, Trim: pin})
 		}
 		r, err := s.Run(nil)
 		if err != nil {

@@ -37,9 +37,9 @@ type speculationTimer struct {
 // that computes is known to the end, as its progress says; one that fetches is not.
 func (r *attempts) speculate(s *world) {
 	for i := range r.list {
-		if by := &r.list[i]; by.job != nil && !by.isAM && s.now >= by.job.nextCheck {
-			t := &by.job.stages[by.stage]
-			t.speculation.consider(t, by, s.now)
+		if attempt := &r.list[i]; attempt.job != nil && !attempt.isAM && s.now >= attempt.job.nextCheck {
+			t := &attempt.job.stages[attempt.stage]
+			t.speculation.consider(t, attempt, s.now)
 		}
 	}
 	for _, j := range s.jobs.live {
@@ -70,12 +70,12 @@ func (t *jobTable) nextSpeculation(now, at model.Time, ok bool) (model.Time, boo
 // consider looks whether an attempt's task gains more by an extra attempt than
 // those before: one that takes as long as the stage's others on average would end
 // sooner (DefaultSpeculator.speculationValue).
-func (p *stageSpeculation) consider(t *stage, by *attempt, now model.Time) {
-	task := int(by.task)
-	if p.done == 0 || float64(t.completed) < speculateFrom*float64(t.total) || by.computedAt < now || p.doubled[task] {
+func (p *stageSpeculation) consider(t *stage, attempt *attempt, now model.Time) {
+	task := int(attempt.task)
+	if p.done == 0 || float64(t.completed) < speculateFrom*float64(t.total) || attempt.computedAt < now || p.doubled[task] {
 		return
 	}
-	gain := by.computedAt.Sub(now.Add(p.totalTime / model.Duration(p.done)))
+	gain := attempt.computedAt.Sub(now.Add(p.totalTime / model.Duration(p.done)))
 	if gain > p.candidateGain || gain == p.candidateGain && gain > 0 && task < p.candidate {
 		p.candidate, p.candidateGain = task, gain
 	}
@@ -134,9 +134,9 @@ func (t *tasks) withdrawExtra(task int) bool {
 }
 
 // endOther ends the other attempt of a task that is done, or the wait for one.
-func (t *stage) endOther(s *world, by *attempt, at model.Time) {
-	p, task := t.speculation, int(by.task)
-	p.totalTime += at.Sub(by.launched)
+func (t *stage) endOther(s *world, attempt *attempt, at model.Time) {
+	p, task := t.speculation, int(attempt.task)
+	p.totalTime += at.Sub(attempt.launched)
 	p.done++
 	if t.withdrawExtra(task) {
 		s.updates.demand[s.layout.pool(t.kind)]--
@@ -145,8 +145,8 @@ func (t *stage) endOther(s *world, by *attempt, at model.Time) {
 		return
 	}
 	delete(p.doubled, task)
-	other := s.running.otherAttempt(by)
-	if s.running.list[other].launched < by.launched {
+	other := s.running.otherAttempt(attempt)
+	if s.running.list[other].launched < attempt.launched {
 		s.stats.totals.extraWon++
 	}
 	s.running.stop(s, other, at)
@@ -154,8 +154,8 @@ func (t *stage) endOther(s *world, by *attempt, at model.Time) {
 
 // keepOther handles an attempt of a task that ended without a result: it withdraws an
 // extra attempt that waits, and reports whether another attempt goes on.
-func (t *stage) keepOther(s *world, by *attempt) bool {
-	task := int(by.task)
+func (t *stage) keepOther(s *world, attempt *attempt) bool {
+	task := int(attempt.task)
 	if t.withdrawExtra(task) {
 		s.updates.demand[s.layout.pool(t.kind)]--
 	}
@@ -163,16 +163,16 @@ func (t *stage) keepOther(s *world, by *attempt) bool {
 		return false
 	}
 	delete(t.speculation.doubled, task)
-	other := &s.running.list[s.running.otherAttempt(by)]
-	by.job.updateTask(t, task, model.TaskRunning, &s.layout.nodes[other.node], s)
-	s.updates.jobChanged(by.job)
+	other := &s.running.list[s.running.otherAttempt(attempt)]
+	attempt.job.updateTask(t, task, model.TaskRunning, &s.layout.nodes[other.node], s)
+	s.updates.jobChanged(attempt.job)
 	return true
 }
 
 // otherAttempt returns the attempt at the same task as one that has ended.
-func (r *attempts) otherAttempt(by *attempt) int32 {
+func (r *attempts) otherAttempt(ended *attempt) int32 {
 	return int32(slices.IndexFunc(r.list, func(o attempt) bool { //nolint:gosec // bounded by the containers
-		return o.job == by.job && !o.isAM && o.stage == by.stage && o.task == by.task
+		return o.job == ended.job && !o.isAM && o.stage == ended.stage && o.task == ended.task
 	}))
 }
 

@@ -281,7 +281,7 @@ func leastCrossRack(s *world, t *stage) model.Bytes {
 	return shuffle.LowerBound(blocks, least)
 }
 
-// sampleLinks reads the links, whenever rates have been shared out anew, and now and
+// sampleLinks reads the links, whenever rates have been shared out again, and now and
 // then the nodes.
 func (b *runStats) sampleLinks(s *world) {
 	l := &b.links

@@ -38,12 +38,12 @@ type limit struct {
 }
 
 // Steer puts a relay in front of the scheduler, before Run.
-func (s *Sim) Steer(by Steering) {
+func (s *Sim) Steer(attempt Steering) {
 	opts := engine.Options{
-		Name: by.Name, MaxOffers: s.cluster.Containers(),
-		MaxHold: engine.DefaultOptions(by.Name).MaxHold, // a plan that holds says of racks what others do
+		Name: attempt.Name, MaxOffers: s.cluster.Containers(),
+		MaxHold: engine.DefaultOptions(attempt.Name).MaxHold, // a plan that holds says of racks what others do
 	}
-	s.steering = &steering{Steering: by, planner: engine.New(opts, by.Policy, s.state), limits: map[*state.Stage]*limit{}}
+	s.steering = &steering{Steering: attempt, planner: engine.New(opts, attempt.Policy, s.state), limits: map[*state.Stage]*limit{}}
 	s.engine.Limit(s.steering)
 }
 

@@ -7,24 +7,24 @@ import (
 	"heddle/core/model"
 )
 
-// beginAnew ends an attempt and has its task wait.
-func (r *attempts) beginAnew(s *world, a int32) {
-	by := r.list[a]
-	t := &by.job.stages[by.stage]
+// requeue ends an attempt and has its task wait for another container.
+func (r *attempts) requeue(s *world, a int32) {
+	attempt := r.list[a]
+	t := &attempt.job.stages[attempt.stage]
 	r.stop(s, a, s.now)
-	if t.speculation != nil && t.keepOther(s, &by) {
+	if t.speculation != nil && t.keepOther(s, &attempt) {
 		return
 	}
 	t.running--
-	t.requeue(s, by.job, int(by.task), &s.layout.nodes[by.node])
+	t.requeue(s, attempt.job, int(attempt.task), &s.layout.nodes[attempt.node])
 }
 
 // stop ends an attempt without a result, whatever it is at.
 func (r *attempts) stop(s *world, a int32, at model.Time) {
-	by := r.list[a]
-	n, pool := &s.layout.nodes[by.node], 0
-	if !by.isAM {
-		t, task := &by.job.stages[by.stage], int(by.task)
+	attempt := r.list[a]
+	n, pool := &s.layout.nodes[attempt.node], 0
+	if !attempt.isAM {
+		t, task := &attempt.job.stages[attempt.stage], int(attempt.task)
 		pool = s.layout.pool(t.kind)
 		t.stopFetching(s, a)
 		t.launchedOn[n.rack] -= t.units(task)
@@ -38,13 +38,13 @@ func (r *attempts) stop(s *world, a int32, at model.Time) {
 	}
 	s.events.drop(a)
 	r.remove(a)
-	s.vacate(n, by.job, pool, at.Sub(by.launched))
+	s.vacate(n, attempt.job, pool, at.Sub(attempt.launched))
 }
 
 // stopAll stops all attempts of a job's tasks.
 func (r *attempts) stopAll(s *world, j *job, at model.Time) {
 	for a := range r.list {
-		if by := &r.list[a]; by.job == j && !by.isAM {
+		if attempt := &r.list[a]; attempt.job == j && !attempt.isAM {
 			r.stop(s, int32(a), at)
 		}
 	}

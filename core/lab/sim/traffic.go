@@ -18,9 +18,9 @@ type JobTraffic struct {
 // effectiveCount returns over how many racks something lies that is counted by rack: as
 // many as it would be if all of them had as much (1 over the sum of the squares of
 // the parts); 0 of nothing.
-func effectiveCount[T int | model.Bytes](by []T) float64 {
+func effectiveCount[T int | model.Bytes](attempt []T) float64 {
 	sum, squares := 0.0, 0.0
-	for _, n := range by {
+	for _, n := range attempt {
 		sum += float64(n)
 		squares += float64(n) * float64(n)
 	}

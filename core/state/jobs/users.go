@@ -87,7 +87,7 @@ const (
 )
 
 // Users holds the users with live jobs. Their orders, and those of each one's
-// jobs by usage, are made anew at the first question after a job came or went, and
+// jobs by usage, are sorted again at the first question after a job came or went, and
 // are updated while only usage changes.
 type Users struct {
 	byID       map[model.UserID]*User
@@ -164,7 +164,7 @@ func (us *Users) removeJob(j *Job) {
 	}
 }
 
-// sort makes the maintained orders anew.
+// sort sorts the maintained orders again.
 func (us *Users) sort() {
 	fair := &us.orders[ByMemory]
 	clear(fair.list)

@@ -1,5 +1,5 @@
 // Package traffic sums the bytes that jobs move from rack to rack, as far as their
-// counters tell.
+// counters report.
 package traffic
 
 import (

@@ -13,7 +13,7 @@ import (
 // Config is a cluster and how finely Fast follows it.
 type Config struct {
 	Racks []Rack
-	// Step is how often rates are solved anew while demand changes, and how often a job's new map output reaches
+	// Step is how often rates are solved again while demand changes, and how often a job's new map output reaches
 	// its reduces. It grows up to MaxStep where what is on its way takes long: see flowQueues.stepLength.
 	Step, MaxStep model.Duration
 	// Streams is the weight of one reduce and of one transfer: the parallel streams with which it competes.

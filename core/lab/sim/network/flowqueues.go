@@ -237,7 +237,7 @@ func (f *flowQueues) adjustRate(queue int32) {
 }
 
 // refreshEnd sets when the first flow of a queue ends, if that is not after the
-// next solve, which sets it anew: while a queue is busy, one follows.
+// next solve, which sets it again: while a queue is busy, one follows.
 func (f *flowQueues) refreshEnd(queue int32) {
 	if !f.state.solving {
 		f.calendar.set(int(queue), f.queues[queue].ends(f.flowsOf(queue), f.nextSolve()))

@@ -117,7 +117,7 @@ func (s *shuffles) flowWeight(j *shuffleJob, g *group, rack int) float64 {
 	return s.queues.config.Streams[Shuffle] * float64(g.reduces) * float64(j.output[rack]) / float64(j.total)
 }
 
-// reweighGroup sets the weights of a group's flows anew.
+// reweighGroup recomputes the weights of a group's flows.
 func (s *shuffles) reweighGroup(j *shuffleJob, id ID) {
 	g := &s.groups[id]
 	for r := range s.racks {

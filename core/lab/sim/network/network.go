@@ -2,7 +2,7 @@
 // uplink and the downlink of every rack and the interfaces of its nodes
 // (algorithms.md 1.7). Fast follows shuffles and single transfers between racks.
 // The tests hold it against a form that follows every flow between two nodes and
-// solves all rates anew at every start, finish and change of capacity; how far the
+// solves all rates again at every start, finish and change of capacity; how far the
 // two are apart is in docs/network-model.md.
 //
 // A network holds a clock that only Advance moves. Bytes and times are whole

@@ -7,7 +7,7 @@ import "heddle/core/model"
 type JobID int32
 
 // reweighGrowth is by how much a job's map output grows before the weights of all its
-// flows are set anew: one part in growth.
+// flows are recomputed: one part in growth.
 const reweighGrowth = 2
 
 // shuffles are the jobs whose map output is on its way to reduces. A group is
