@@ -124,11 +124,13 @@ func NewWith(p Params) (*dispatch.Dispatcher, error) {
 
 func newRule(p Params) *rule {
 	slack := dispatch.Slack{Time: seconds(p.RelaxS)}
-	return &rule{
+	r := &rule{
 		params:       p,
 		mapsFirst:    []dispatch.Pass{{Kinds: []model.Stage{model.StageMap, model.StageReduce}, Slack: slack}},
 		reducesFirst: []dispatch.Pass{{Kinds: []model.Stage{model.StageReduce, model.StageMap}, Slack: slack}},
 	}
+	r.samp.init()
+	return r
 }
 
 func seconds(s float64) model.Duration {

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"heddle/core/heap"
 	"heddle/core/policy"
 
 	"heddle/core/model"
@@ -109,20 +110,24 @@ func floor(v state.View, j *state.Job, waves, candidates int) int {
 	return min(int(math.Ceil(float64(maps)/(float64(waves)*perRack))), candidates)
 }
 
-// sampScratch holds the working memory of one SAMP run.
+// sampScratch holds the working memory of one SAMP run; init comes first.
 type sampScratch struct {
 	order   []int // racks with input and nodes, most input first
 	blocks  []state.InputBlock
 	total   float64 // bytes of the input
 	first   []int32 // blocks of rack r are byRack[first[r]:first[r+1]]
 	byRack  []int32
-	owner   []int32   // rack that maps the block, -1 if no rack of the prefix holds it
-	onRack  []float64 // bytes mapped on each rack
-	owners  []int     // racks that could give blocks to the rack being added: a heap, most loaded first
-	head    []int32   // by owner: the first of the blocks it could give, -1 if none
-	next    []int32   // by block: the next of them
+	owner   []int32        // rack that maps the block, -1 if no rack of the prefix holds it
+	onRack  []float64      // bytes mapped on each rack
+	owners  heap.Heap[int] // racks that could give blocks to the rack being added, most loaded first
+	head    []int32        // by owner: the first of the blocks it could give, -1 if none
+	next    []int32        // by block: the next of them
 	covered float64
 	squares float64 // sum of onRack squared
+}
+
+func (s *sampScratch) init() {
+	s.owners = heap.New(func(a, b int) bool { return s.onRack[a] > s.onRack[b] || (s.onRack[a] == s.onRack[b] && a < b) })
 }
 
 // load prepares a run over the racks that hold input and have running nodes: a
@@ -209,7 +214,6 @@ func (s *sampScratch) scan(how search, share []float64) int {
 // to the lower index", algorithms.md 2.1.3b, done as racks come, so that a run
 // costs O(K log R) instead of O(K R)).
 func (s *sampScratch) add(rack int) {
-	s.owners = s.owners[:0]
 	for _, i := range s.byRack[s.first[rack]:s.first[rack+1]] {
 		owner := s.owner[i]
 		if owner < 0 {
@@ -218,15 +222,12 @@ func (s *sampScratch) add(rack int) {
 			continue
 		}
 		if s.head[owner] < 0 {
-			s.owners = append(s.owners, int(owner))
+			s.owners.Push(int(owner))
 		}
 		s.next[i], s.head[owner] = s.head[owner], i
 	}
-	for at := len(s.owners)/2 - 1; at >= 0; at-- {
-		s.sink(at)
-	}
-	for len(s.owners) > 0 {
-		from := s.owners[0]
+	for s.owners.Len() > 0 {
+		from := s.owners.First()
 		i := s.head[from]
 		s.head[from] = s.next[i]
 		if after := s.onRack[from] - s.length(i); s.onRack[rack] < after || (s.onRack[rack] == after && rack < from) {
@@ -234,32 +235,10 @@ func (s *sampScratch) add(rack int) {
 			s.give(i, rack)
 		}
 		if s.head[from] < 0 {
-			last := len(s.owners) - 1
-			s.owners[0] = s.owners[last]
-			s.owners = s.owners[:last]
+			s.owners.Pop()
+		} else {
+			s.owners.Set(0, from)
 		}
-		s.sink(0)
-	}
-}
-
-// sink restores the heap of owners, the most loaded first, below a place.
-func (s *sampScratch) sink(at int) {
-	before := func(a, b int) bool {
-		x, y := s.owners[a], s.owners[b]
-		return s.onRack[x] > s.onRack[y] || (s.onRack[x] == s.onRack[y] && x < y)
-	}
-	for {
-		top := at
-		for child := 2*at + 1; child <= 2*at+2 && child < len(s.owners); child++ {
-			if before(child, top) {
-				top = child
-			}
-		}
-		if top == at {
-			return
-		}
-		s.owners[at], s.owners[top] = s.owners[top], s.owners[at]
-		at = top
 	}
 }
 
