@@ -18,26 +18,6 @@ import (
 	"heddle/core/state"
 )
 
-// A.2: the skip analysis of §III-C and the light users of §III-E.
-func TestAnalysis(t *testing.T) {
-	t.Parallel()
-	const job = 0.1 * 0.5
-	for _, tc := range []struct {
-		name      string
-		got, want float64
-	}{
-		{"within 10 skips", launchedWithin(10, job, job, job), 0.7854},
-		{"within 40 skips", launchedWithin(40, job, job, job), 0.9979},
-		{"without skips", launchedWithin(0, job), 0},
-		{"a light job among 3 users", lightAmong(3, 1, 0.687), 0.9693},
-		{"a light job among 5 users", lightAmong(5, 1, 0.687), 0.9970},
-	} {
-		if math.Abs(tc.got-tc.want) > 5e-5 {
-			t.Errorf("%s: %.4f, want %.4f", tc.name, tc.got, tc.want)
-		}
-	}
-}
-
 // workers are nodes of so many containers, two in a rack.
 func workers(nodes, containers int) []model.Node {
 	var out []model.Node
