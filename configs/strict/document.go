@@ -13,7 +13,6 @@ import (
 // Document is a struct whose keys are given by several layers, the strongest
 // first: a key keeps the first value it gets. It gathers all problems.
 type Document struct {
-	config   any // a pointer to the struct
 	Keys     []Key
 	Origins  map[string]Origin // of the keys that are given
 	Places   map[string]Origin // of what a file holds: sections, keys, rows, entries; "" is the whole
@@ -26,7 +25,7 @@ type Document struct {
 // the origin of problems that belong to no key.
 func NewDocument(config any, whole Origin, hints Hints) *Document {
 	return &Document{
-		config: config, Keys: KeysOf(config), Origins: map[string]Origin{},
+		Keys: KeysOf(config), Origins: map[string]Origin{},
 		Places: map[string]Origin{"": whole}, Failed: map[string]bool{}, Hints: hints,
 	}
 }
