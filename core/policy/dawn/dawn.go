@@ -100,9 +100,9 @@ func (r *rule) Passes(in *policy.Input) []dispatch.Pass {
 
 // Each implements dispatch.Index: the jobs that prefer the rack.
 func (r *rule) Each(in *policy.Input, _ int, u *state.User, try func(*state.Job) bool) {
-	key := listKey{rack: in.Offer.Node.Rack.Index}
+	key := listKey{everybody, in.Offer.Node.Rack.Index}
 	if u != nil {
-		key.user = u.ID
+		key.user = u.Number()
 	}
 	for _, k := range r.plan.lists[key] {
 		if !try(in.View.Job(k.id)) {

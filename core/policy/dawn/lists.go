@@ -4,32 +4,31 @@ import (
 	"cmp"
 	"slices"
 
-	"heddle/core/model"
 	"heddle/core/shuffle"
 	"heddle/core/state"
 )
 
 // listKey names a list of jobs that prefer a rack in either state of the network,
-// by arrival: those of a user, or with "" of all.
-type listKey struct {
-	user model.UserID
-	rack int
-}
+// by arrival: those of a user, by number, or of everybody.
+type listKey struct{ user, rack int }
+
+// everybody is no user's number.
+const everybody = -1
 
 // setPreferred derives the stage a job is in and the racks that it prefers for it,
 // and puts the job into the lists of these.
 func (o *onlinePlan) setPreferred(v state.View, j *state.Job, k *job) {
-	before := *k
-	k.stage, k.max.Rack, k.dep.Rack = "", shuffle.None, shuffle.None
+	before := k.listKeys()
+	k.stage, k.max.Rack, k.dep.Rack, k.user = "", shuffle.None, shuffle.None, everybody
 	if s := stageOf(j); s != nil {
 		c := k.choiceOf(s.Kind)
 		k.stage, k.max, k.dep = s.Kind, o.within(v, s, c, c.max), o.within(v, s, c, c.dep)
 	}
 	if o.params.Among == AmongUser {
-		k.user = j.User
+		k.user = j.Owner.Number()
 	}
-	if k.user != before.user || k.max.Rack != before.max.Rack || k.dep.Rack != before.dep.Rack {
-		o.unlist(&before)
+	if k.listKeys() != before {
+		o.unlist(k, before)
 		o.list(k)
 	}
 }
@@ -83,8 +82,8 @@ func (o *onlinePlan) list(k *job) {
 }
 
 // unlist takes a job out of the lists it is in.
-func (o *onlinePlan) unlist(k *job) {
-	for _, key := range k.listKeys() {
+func (o *onlinePlan) unlist(k *job, keys [2]listKey) {
+	for _, key := range keys {
 		list := o.lists[key]
 		i, found := slices.BinarySearchFunc(list, k, byArrival)
 		switch {
@@ -105,6 +104,6 @@ func byArrival(a, b *job) int {
 
 // forget takes a job that left out of all that is kept.
 func (o *onlinePlan) forget(k *job) {
-	o.unlist(k)
+	o.unlist(k, k.listKeys())
 	delete(o.tied, k.id)
 }

@@ -43,7 +43,7 @@ type job struct {
 
 	stage    model.Stage  // the one it is in, "" without anything to launch
 	max, dep shuffle.Pick // where that is wanted while the network is saturated, and while it is not
-	user     model.UserID // by whom the job is listed
+	user     int          // the number by which the job is listed
 }
 
 // choice is where a stage of a job is wanted.
