@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"slices"
+
+	"heddle/core/model"
 )
 
 // Decode reads a policy's parameters strictly over its defaults, already in p.
@@ -47,3 +49,17 @@ func OneOf[T ~string](key string, v T, want ...T) error {
 	}
 	return fmt.Errorf("%s: want one of %v, is %q", key, want, v)
 }
+
+// MaxSeconds bounds every duration that can be set: a day is beyond any use.
+const MaxSeconds = 24 * 60 * 60
+
+// Within refuses a number that is not between two bounds.
+func Within(key string, v, lo, hi float64) error {
+	if v >= lo && v <= hi { // a NaN is refused too
+		return nil
+	}
+	return fmt.Errorf("%s: must be between %g and %g, is %g", key, lo, hi, v)
+}
+
+// Seconds returns the duration of a setting in seconds.
+func Seconds(s float64) model.Duration { return model.Duration(s * float64(model.Second)) }

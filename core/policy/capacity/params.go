@@ -73,9 +73,7 @@ const (
 func (p Params) Validate() error {
 	var errs []error
 	within := func(key string, v, lo, hi float64) {
-		if !(v >= lo && v <= hi) { // a NaN is refused too
-			errs = append(errs, fmt.Errorf("%s: must be between %g and %g, is %g", key, lo, hi, v))
-		}
+		errs = append(errs, policy.Within(key, v, lo, hi))
 	}
 	within("node-locality-delay", float64(p.NodeLocalityDelay), Off, maxDelay)
 	within("rack-locality-additional-delay", float64(p.RackLocalityDelay), Off, maxDelay)

@@ -3,7 +3,6 @@ package dawn
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 
 	"heddle/core/model"
 	"heddle/core/policy"
@@ -53,23 +52,16 @@ func PrintedParams() Params {
 	return p
 }
 
-// maxSeconds bounds every duration: a day is beyond any use.
-const maxSeconds = 24 * 60 * 60
-
 // Validate reports every setting that is out of range.
 func (p Params) Validate() error {
-	var errs []error
-	within := func(key string, v, hi float64) {
-		if !(v >= 0 && v <= hi) { // a NaN is refused too
-			errs = append(errs, fmt.Errorf("%s: must be between 0 and %g, is %g", key, hi, v))
-		}
+	errs := []error{
+		policy.Within("wait", float64(p.Wait), 0, 1e6),
+		policy.Within("window_s", p.WindowS, 0, policy.MaxSeconds),
+		policy.Within("wait_for_targets_s", p.WaitForTargetsS, 0, policy.MaxSeconds),
+		policy.Within("output_ratio", p.OutputRatio, 0, 1000),
+		policy.Within("waves", float64(p.Waves), 0, 1e6),
+		policy.Within("plan_waves", float64(p.PlanWaves), 0, 1e6),
 	}
-	within("wait", float64(p.Wait), 1e6)
-	within("window_s", p.WindowS, maxSeconds)
-	within("wait_for_targets_s", p.WaitForTargetsS, maxSeconds)
-	within("output_ratio", p.OutputRatio, 1000)
-	within("waves", float64(p.Waves), 1e6)
-	within("plan_waves", float64(p.PlanWaves), 1e6)
 	errs = append(errs,
 		policy.OneOf("among", p.Among, AmongUser, AmongAll), p.Fairness.Validate(), p.WindowMode.Validate(), policy.ValidThreshold("node_delay", p.NodeDelay))
 	return errors.Join(errs...)
@@ -93,8 +85,6 @@ func NewWith(p Params) (*dispatch.Dispatcher, error) {
 	}
 	r.plan.jobs = policy.JobsLeaving(r.plan.forget)
 	return dispatch.New(r, dispatch.Settings{
-		Fairness: p.Fairness, Window: seconds(p.WindowS), WindowMode: p.WindowMode, TargetWait: seconds(p.WaitForTargetsS),
+		Fairness: p.Fairness, Window: policy.Seconds(p.WindowS), WindowMode: p.WindowMode, TargetWait: policy.Seconds(p.WaitForTargetsS),
 	}), nil
 }
-
-func seconds(s float64) model.Duration { return model.Duration(s * float64(model.Second)) }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 
-	"heddle/core/model"
 	"heddle/core/policy"
 )
 
@@ -102,7 +101,7 @@ func NewWith(p Params) (*Policy, error) {
 	}
 	built := &Policy{
 		params: p,
-		w1:     model.Duration(p.W1S * float64(model.Second)), w2: model.Duration(p.W2S * float64(model.Second)),
+		w1:     policy.Seconds(p.W1S), w2: policy.Seconds(p.W2S),
 	}
 	switch p.Mode {
 	case Simple:

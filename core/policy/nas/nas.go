@@ -199,5 +199,5 @@ func (r *rule) Launched(in *policy.Input, j *state.Job, s *state.Stage) {
 // slack is how long a user may be passed over: D^m or D^r, or the 5 s that stand
 // for either on a real cluster (§IV-A).
 func (r *rule) slack(skips int, waitS float64) dispatch.Slack {
-	return dispatch.Slack{ByCount: r.params.Skips == ByCount, Count: skips, Time: seconds(waitS)}
+	return dispatch.Slack{ByCount: r.params.Skips == ByCount, Count: skips, Time: policy.Seconds(waitS)}
 }

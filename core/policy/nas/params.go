@@ -125,40 +125,40 @@ func PrintedParams() Params {
 
 // The bounds of what can be set: a day, and more than any use.
 const (
-	maxSeconds = 24 * 60 * 60
-	maxCount   = 1_000_000
-	maxMiB     = 1 << 30 // a PiB
-	maxHold    = 600     // the engine's own limit (I9)
+	maxCount = 1_000_000
+	maxMiB   = 1 << 30 // a PiB
+	maxHold  = 600     // the engine's own limit (I9)
 )
 
 // Validate reports every setting that is out of range.
 func (p *Params) Validate() error {
 	var errs []error
-	within := func(key string, v, lo, hi float64) {
-		if !(v >= lo && v <= hi) { // a NaN is refused too
-			errs = append(errs, fmt.Errorf("%s: must be between %g and %g, is %g", key, lo, hi, v))
-		}
-	}
 	const some = 1.0 / (1 << 20) // a byte
-	within("light_mib", p.LightMiB, some, maxMiB)
-	within("heavy_mib", p.HeavyMiB, some, maxMiB)
-	within("small_input_mib", p.SmallInputMiB, 0, maxMiB)
+	errs = append(errs,
+		policy.Within("light_mib", p.LightMiB, some, maxMiB),
+		policy.Within("heavy_mib", p.HeavyMiB, some, maxMiB),
+		policy.Within("small_input_mib", p.SmallInputMiB, 0, maxMiB),
+	)
 	if p.LightMiB >= p.HeavyMiB {
 		errs = append(errs, fmt.Errorf("light_mib: must be below heavy_mib, is %g and %g", p.LightMiB, p.HeavyMiB))
 	}
-	within("congestion_threshold", p.CongestionThreshold, 0.01, 1)
-	within("map_skips", float64(p.MapSkips), 0, maxCount)
-	within("reduce_skips", float64(p.ReduceSkips), 0, maxCount)
-	within("map_wait_s", p.MapWaitS, 0, maxSeconds)
-	within("reduce_wait_s", p.ReduceWaitS, 0, maxSeconds)
-	within("traffic_threshold_mib", p.TrafficThresholdMiB, 0, maxMiB)
+	errs = append(errs,
+		policy.Within("congestion_threshold", p.CongestionThreshold, 0.01, 1),
+		policy.Within("map_skips", float64(p.MapSkips), 0, maxCount),
+		policy.Within("reduce_skips", float64(p.ReduceSkips), 0, maxCount),
+		policy.Within("map_wait_s", p.MapWaitS, 0, policy.MaxSeconds),
+		policy.Within("reduce_wait_s", p.ReduceWaitS, 0, policy.MaxSeconds),
+		policy.Within("traffic_threshold_mib", p.TrafficThresholdMiB, 0, maxMiB),
+	)
 	if p.TrafficThreshold == ThresholdFixed && p.TrafficThresholdMiB == 0 {
 		errs = append(errs, errors.New("traffic_threshold_mib: must be above 0 when traffic_threshold is fixed"))
 	}
-	within("gamma_rack", p.GammaRack, 0, 1000)
-	within("gamma_remote", p.GammaRemote, 0, 1000)
-	within("wait_for_targets_s", p.WaitForTargetsS, 0, maxSeconds)
-	within("hold_max_s", p.HoldMaxS, 0, maxHold)
+	errs = append(errs,
+		policy.Within("gamma_rack", p.GammaRack, 0, 1000),
+		policy.Within("gamma_remote", p.GammaRemote, 0, 1000),
+		policy.Within("wait_for_targets_s", p.WaitForTargetsS, 0, policy.MaxSeconds),
+		policy.Within("hold_max_s", p.HoldMaxS, 0, maxHold),
+	)
 	return errors.Join(append(errs,
 		policy.OneOf("skips", p.Skips, ByTime, ByCount),
 		policy.OneOf("traffic_threshold", p.TrafficThreshold, ThresholdAuto, ThresholdFixed, ThresholdOff),
@@ -178,7 +178,7 @@ func NewWith(p Params) (*dispatch.Dispatcher, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
 	}
-	return dispatch.New(newRule(p), dispatch.Settings{Fairness: policy.Fair, TargetWait: seconds(p.WaitForTargetsS)}), nil
+	return dispatch.New(newRule(p), dispatch.Settings{Fairness: policy.Fair, TargetWait: policy.Seconds(p.WaitForTargetsS)}), nil
 }
 
 func newRule(p Params) *rule {
@@ -188,7 +188,5 @@ func newRule(p Params) *rule {
 	r.reducePass = dispatch.Pass{Kinds: []model.Stage{model.StageReduce}, Wait: waitReduces}
 	return r
 }
-
-func seconds(s float64) model.Duration { return model.Duration(s * float64(model.Second)) }
 
 func mib(v float64) model.Bytes { return model.Bytes(v * float64(model.MiB)) }

@@ -2,6 +2,7 @@ package nas
 
 import (
 	"heddle/core/model"
+	"heddle/core/policy"
 	"heddle/core/policy/dispatch"
 	"heddle/core/state"
 )
@@ -56,14 +57,14 @@ func (r *rule) Hold(v state.View, j *state.Job, s *state.Stage) (h dispatch.Hold
 		return h, false
 	}
 	predicted := predict(j)
-	most := seconds(r.params.HoldMaxS)
+	most := policy.Seconds(r.params.HoldMaxS)
 	switch due := r.reduces.due(v, j, &predicted); {
 	case !due:
 		return dispatch.Hold{Reason: model.ReasonHoldForMaps, AtMost: most, Cause: causeMaps}, j.ReducesDue()
 	case r.classes.of(&predicted) == light:
 		return h, false
 	}
-	each := seconds(r.params.ReduceWaitS) * model.Duration(max(toLaunch(s), 1))
+	each := policy.Seconds(r.params.ReduceWaitS) * model.Duration(max(toLaunch(s), 1))
 	h = dispatch.Hold{Reason: model.ReasonHoldWhileSaturated, AtMost: min(most, each), Cause: causeCongestion}
 	return h, r.congestedFor(v, j, r.reduces.spreadOf(v, j, &predicted))
 }

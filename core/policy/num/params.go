@@ -3,7 +3,6 @@ package num
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 
 	"heddle/core/model"
 	"heddle/core/policy"
@@ -39,30 +38,20 @@ func DefaultParams() Params {
 	return Params{P1: schedule.MaxSRPT, P2: schedule.SplitSRPT, Theta: 0.85, BufferS: 1, Sizes: DefaultSizes()}
 }
 
-// maxSeconds bounds every duration: a day is beyond any use.
-const maxSeconds = 24 * 60 * 60
-
 // Validate reports every setting that is out of range.
 func (p Params) Validate() error {
 	var errs []error
 	if err := schedule.Validate(p.P1, p.P2, p.Theta); err != nil {
 		errs = append(errs, err)
 	}
-	return errors.Join(append(errs, within("buffer_s", p.BufferS, 0, maxSeconds), p.Sizes.Validate())...)
+	return errors.Join(append(errs, policy.Within("buffer_s", p.BufferS, 0, policy.MaxSeconds), p.Sizes.Validate())...)
 }
 
 // Validate reports every setting that is out of range.
 func (s Sizes) Validate() error {
 	return errors.Join(
-		within("map_rate", s.MapRate, 1, 1e12), within("uplink", s.Uplink, 1, 1e15), within("block_mib", s.BlockMiB, 1, 1e6),
+		policy.Within("map_rate", s.MapRate, 1, 1e12), policy.Within("uplink", s.Uplink, 1, 1e15), policy.Within("block_mib", s.BlockMiB, 1, 1e6),
 	)
-}
-
-func within(key string, v, lo, hi float64) error {
-	if v >= lo && v <= hi { // a NaN is refused too
-		return nil
-	}
-	return fmt.Errorf("%s: must be between %g and %g, is %g", key, lo, hi, v)
 }
 
 // New builds NUM from its section of the configuration.

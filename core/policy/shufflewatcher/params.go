@@ -3,7 +3,6 @@ package shufflewatcher
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 
 	"heddle/core/model"
 	"heddle/core/policy"
@@ -78,33 +77,20 @@ func PrintedParams() Params {
 	return p
 }
 
-// maxSeconds bounds every duration: a day is beyond any use.
-const maxSeconds = 24 * 60 * 60
-
 // Validate reports every setting that is out of range.
 func (p Params) Validate() error {
-	var errs []error
-	within := func(key string, v, hi float64) {
-		if !(v >= 0 && v <= hi) { // a NaN is refused too
-			errs = append(errs, fmt.Errorf("%s: must be between 0 and %g, is %g", key, hi, v))
-		}
+	errs := []error{
+		policy.Within("map_completion", p.MapCompletion, 0, 1),
+		policy.Within("ratio_init", p.RatioInit, 0, 1000),
+		policy.Within("window_s", p.WindowS, 0, policy.MaxSeconds),
+		policy.Within("relax_s", p.RelaxS, 0, policy.MaxSeconds),
+		policy.Within("recompute_at", p.RecomputeAt, 0, 1),
+		policy.Within("waves", float64(p.Waves), 0, 1e6),
+		policy.Within("wait_for_targets_s", p.WaitForTargetsS, 0, policy.MaxSeconds),
+		policy.Within("hold_max_s", p.HoldMaxS, 0, 600),
 	}
-	within("map_completion", p.MapCompletion, 1)
-	within("ratio_init", p.RatioInit, 1000)
-	within("window_s", p.WindowS, maxSeconds)
-	within("relax_s", p.RelaxS, maxSeconds)
-	within("recompute_at", p.RecomputeAt, 1)
-	within("waves", float64(p.Waves), 1e6)
-	within("wait_for_targets_s", p.WaitForTargetsS, maxSeconds)
-	within("hold_max_s", p.HoldMaxS, 600)
-	errs = append(errs, p.WindowMode.Validate())
-	errs = append(errs, policy.OneOf("scope", p.Scope, policy.Scopes()...))
-	errs = append(errs, policy.OneOf("relax_for", p.RelaxFor, ForLocal, ForPreferred))
-	errs = append(errs, p.Fairness.Validate())
-	if p.Scan != ScanFull && p.Scan != ScanGreedy {
-		errs = append(errs, fmt.Errorf("scan: want %s or %s, is %q", ScanFull, ScanGreedy, p.Scan))
-	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, policy.OneOf("scope", p.Scope, policy.Scopes()...), policy.OneOf("relax_for", p.RelaxFor, ForLocal, ForPreferred),
+		policy.OneOf("scan", p.Scan, ScanFull, ScanGreedy), p.WindowMode.Validate(), p.Fairness.Validate())...)
 }
 
 // New builds the policy from its section of the configuration.
@@ -118,12 +104,12 @@ func NewWith(p Params) (*dispatch.Dispatcher, error) {
 		return nil, err
 	}
 	return dispatch.New(newRule(p), dispatch.Settings{
-		Fairness: p.Fairness, Window: seconds(p.WindowS), WindowMode: p.WindowMode, TargetWait: seconds(p.WaitForTargetsS),
+		Fairness: p.Fairness, Window: policy.Seconds(p.WindowS), WindowMode: p.WindowMode, TargetWait: policy.Seconds(p.WaitForTargetsS),
 	}), nil
 }
 
 func newRule(p Params) *rule {
-	slack := dispatch.Slack{Time: seconds(p.RelaxS)}
+	slack := dispatch.Slack{Time: policy.Seconds(p.RelaxS)}
 	r := &rule{
 		params:       p,
 		mapsFirst:    []dispatch.Pass{{Kinds: []model.Stage{model.StageMap, model.StageReduce}, Slack: slack}},
@@ -131,8 +117,4 @@ func newRule(p Params) *rule {
 	}
 	r.samp.init()
 	return r
-}
-
-func seconds(s float64) model.Duration {
-	return model.Duration(s * float64(model.Second))
 }

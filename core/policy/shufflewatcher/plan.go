@@ -88,7 +88,7 @@ func (r *rule) Hold(v state.View, j *state.Job, s *state.Stage) (dispatch.Hold, 
 	if s.Kind != model.StageReduce || r.classOf(v, j) != classSaturated {
 		return dispatch.Hold{}, false
 	}
-	return dispatch.Hold{Reason: model.ReasonHoldWhileSaturated, AtMost: seconds(r.params.HoldMaxS)}, hasOtherWork(j, policy.Windows(v, seconds(r.params.WindowS), r.params.WindowMode))
+	return dispatch.Hold{Reason: model.ReasonHoldWhileSaturated, AtMost: policy.Seconds(r.params.HoldMaxS)}, hasOtherWork(j, policy.Windows(v, policy.Seconds(r.params.WindowS), r.params.WindowMode))
 }
 
 // hasOtherWork reports whether the job's user has tasks that spare the uplinks in
