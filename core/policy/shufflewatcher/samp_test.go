@@ -80,22 +80,28 @@ func assume(p *shufflewatcher.Params) { p.AssumeUnknown, p.RecomputeAt = true, 0
 // choice is which racks SAMP prefers, with their shares of the maps.
 type choice map[model.RackID]float64
 
-// chosen returns SAMP's choice for the job of a scene. With atLeast set the job has
-// as many maps as that many racks run in a wave.
-func chosen(tb testing.TB, racks int, in []model.Block, sigma float64, atLeast int, scan shufflewatcher.Scan) choice {
+// search is how SAMP looks for racks.
+type search struct {
+	sigma   float64
+	atLeast int // racks, because the job has as many maps as they run in a wave; 0 is any number
+	scan    shufflewatcher.Scan
+}
+
+// chosen returns SAMP's choice for a job with an input.
+func chosen(tb testing.TB, racks int, in []model.Block, how search) choice {
 	tb.Helper()
 	params := shufflewatcher.DefaultParams()
 	assume(&params)
-	params.Scan = scan
+	params.Scan = how.scan
 	maps := 1
-	if atLeast > 0 {
-		maps, params.Waves = 8*atLeast, 1
+	if how.atLeast > 0 {
+		maps, params.Waves = 8*how.atLeast, 1
 	}
 	p, err := shufflewatcher.NewWith(params)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	plans := policytest.NewSession(p, oneJob(racks, maps, 0, in, sigma)).Plan()
+	plans := policytest.NewSession(p, oneJob(racks, maps, 0, in, how.sigma)).Plan()
 	if len(plans) != 1 {
 		tb.Fatalf("plans %+v, want one of maps", plans)
 	}
@@ -135,7 +141,7 @@ func TestSAMPUniform(t *testing.T) {
 	in := input(pairs(racks), even)
 	for _, sigma := range []float64{0, 0.1, 1, 2} {
 		for k, want := range map[int]float64{1: 0.9333, 2: 0.8690 + 0.5*sigma, racks: 0.9667 * sigma} { // each on its own
-			c := chosen(t, racks, in, 10, k, shufflewatcher.ScanGreedy) // at a ratio of 10 each rack more costs more
+			c := chosen(t, racks, in, search{10, k, shufflewatcher.ScanGreedy}) // at a ratio of 10 each rack more costs more
 			if got := c.cost(in, sigma); len(c) != k || math.Abs(got-want) > 5e-4*(1+sigma) {
 				t.Errorf("sigma %g: T(%d) = %.4f I on %d racks, want %.4f", sigma, k, got, len(c), want)
 			}
@@ -161,7 +167,7 @@ func TestSAMPScan(t *testing.T) {
 		{0.9, shufflewatcher.ScanFull, 29},
 		{1, shufflewatcher.ScanFull, 1}, // 0.933 against 0.967
 	} {
-		if got := chosen(t, racks, in, tc.sigma, 0, tc.scan); len(got) != tc.want {
+		if got := chosen(t, racks, in, search{tc.sigma, 0, tc.scan}); len(got) != tc.want {
 			t.Errorf("sigma %g, %s: %d racks, want %d", tc.sigma, tc.scan, len(got), tc.want)
 		}
 	}
@@ -170,7 +176,7 @@ func TestSAMPScan(t *testing.T) {
 // Equal costs go to more racks, and racks without input are never preferred.
 func TestSAMPTies(t *testing.T) {
 	t.Parallel()
-	got := chosen(t, 5, input([][]int{{1, 3}, {1, 3}}, even), 0, 0, shufflewatcher.ScanFull)
+	got := chosen(t, 5, input([][]int{{1, 3}, {1, 3}}, even), search{0, 0, shufflewatcher.ScanFull})
 	if len(got) != 2 || got[rackOf(1)] != 0.5 || got[rackOf(3)] != 0.5 {
 		t.Errorf("shares %v, want halves on racks 1 and 3", got)
 	}
@@ -186,10 +192,10 @@ func TestSAMPProperties(t *testing.T) {
 		lengths := rapid.SliceOfN(rapid.IntRange(1, 128), len(blocks), len(blocks)).Draw(rt, "lengths")
 		sigma := rapid.Float64Range(0, 3).Draw(rt, "sigma")
 		in := input(blocks, func(i int) model.Bytes { return model.Bytes(lengths[i]) * model.MiB })
-		full := chosen(t, racks, in, sigma, 0, shufflewatcher.ScanFull)
-		others := []choice{chosen(t, racks, in, sigma, 0, shufflewatcher.ScanGreedy)}
+		full := chosen(t, racks, in, search{sigma, 0, shufflewatcher.ScanFull})
+		others := []choice{chosen(t, racks, in, search{sigma, 0, shufflewatcher.ScanGreedy})}
 		for k := range racks {
-			others = append(others, chosen(t, racks, in, sigma, k+1, shufflewatcher.ScanFull))
+			others = append(others, chosen(t, racks, in, search{sigma, k+1, shufflewatcher.ScanFull}))
 		}
 		for _, c := range others {
 			covered, _ := c.covered(in)
