@@ -195,7 +195,7 @@ func TestSAMPProperties(t *testing.T) {
 		full := chosen(t, racks, in, search{sigma, 0, shufflewatcher.ScanFull})
 		others := []choice{chosen(t, racks, in, search{sigma, 0, shufflewatcher.ScanGreedy})}
 		for k := range racks {
-			others = append(others, chosen(t, racks, in, search{sigma, k+1, shufflewatcher.ScanFull}))
+			others = append(others, chosen(t, racks, in, search{sigma, k + 1, shufflewatcher.ScanFull}))
 		}
 		for _, c := range others {
 			covered, _ := c.covered(in)
