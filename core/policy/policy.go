@@ -7,6 +7,7 @@
 package policy
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -110,8 +111,14 @@ const Preset = "preset"
 
 // Expand returns parameters with the preset in them replaced by what it stands for.
 func (e *Entry) Expand(raw json.RawMessage) (json.RawMessage, error) {
-	var given map[string]json.RawMessage
-	if json.Unmarshal(raw, &given) != nil || given[Preset] == nil { // what is no object is for New to refuse
+	given := map[string]json.RawMessage{}
+	if !json.Valid(raw) || bytes.TrimSpace(raw)[0] != '{' { // what is no object is for New to refuse
+		return raw, nil
+	}
+	if err := json.Unmarshal(raw, &given); err != nil {
+		return nil, err
+	}
+	if given[Preset] == nil {
 		return raw, nil
 	}
 	var preset string

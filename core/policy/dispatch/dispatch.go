@@ -211,8 +211,8 @@ func New(r Rule, s Settings) *Dispatcher {
 	return d
 }
 
-// number returns the place of a kind of stage in arrays.
-func number(kind model.Stage) int {
+// stageIndex returns the place of a kind of stage in arrays.
+func stageIndex(kind model.Stage) int {
 	switch kind {
 	case model.StageMap:
 		return 0
@@ -247,7 +247,7 @@ func (d *Dispatcher) follow(in *policy.Input) {
 		}
 		var open [stages]bool
 		for _, s := range [...]*state.Stage{j.Map, j.Reduce, j.Other} {
-			open[number(s.Kind)] = s.Pending > 0 && d.rule.Startable(v, j, s)
+			open[stageIndex(s.Kind)] = s.Pending > 0 && d.rule.Startable(v, j, s)
 		}
 		var u *user
 		if d.settings.Fairness != "" {
@@ -330,7 +330,7 @@ func (d *Dispatcher) ask(in *policy.Input, u *state.User, p *Pass) *hit {
 	var h *hit
 	if p.Local {
 		if h = d.bestLocal(in, u); h == nil && !late {
-			if d.any(in, u, p) {
+			if d.hasCandidate(in, u, p) {
 				d.skip(in, w)
 			}
 			return nil
@@ -360,7 +360,7 @@ func (d *Dispatcher) skip(in *policy.Input, w *policy.Wait) {
 
 func (k *user) isOpen(p *Pass) bool {
 	for _, kind := range p.Kinds {
-		if k.open[number(kind)] > 0 {
+		if k.open[stageIndex(kind)] > 0 {
 			return true
 		}
 	}
@@ -466,7 +466,7 @@ func (d *Dispatcher) tryJob(j *state.Job) bool {
 // order sets the candidate to a job's stage of a kind and its key. False is that
 // none of its tasks may run on the offered node now.
 func (d *Dispatcher) order(in *policy.Input, k *job, j *state.Job, kind model.Stage) bool {
-	n, s := number(kind), j.Stage(kind)
+	n, s := stageIndex(kind), j.Stage(kind)
 	if !k.open[n] || !in.Admits(s) || j.Blacklisted(in.Offer.Node.Host) {
 		return false
 	}
@@ -527,8 +527,8 @@ func (d *Dispatcher) better(in *policy.Input, j *state.Job, best *hit) {
 	}
 }
 
-// any reports whether the user has any candidate.
-func (d *Dispatcher) any(in *policy.Input, u *state.User, p *Pass) bool {
+// hasCandidate reports whether the user has any candidate.
+func (d *Dispatcher) hasCandidate(in *policy.Input, u *state.User, p *Pass) bool {
 	d.candidate = Candidate{Pass: d.candidate.Pass, Found: math.MaxInt}
 	for _, j := range u.Jobs() {
 		if k := d.jobs.Find(j); k != nil {

@@ -86,7 +86,7 @@ func (k *job) hold(in *policy.Input, h Hold) (until model.Time, held bool) {
 // age, in a window by the rule's key, then by arrival.
 func (d *Dispatcher) rank(v state.View) {
 	next := 1
-	number := func() {
+	numberRanked := func() {
 		slices.SortStableFunc(d.ranked, func(a, b ranked) int {
 			return cmp.Or(cmp.Compare(a.key.Line, b.key.Line), cmp.Compare(a.key.First, b.key.First), cmp.Compare(a.key.Second, b.key.Second))
 		})
@@ -100,11 +100,11 @@ func (d *Dispatcher) rank(v state.View) {
 		w := policy.Windows(v, d.settings.Window, d.settings.WindowMode)
 		for _, j := range u.Jobs() {
 			if w.Next(j) {
-				number()
+				numberRanked()
 			}
 			d.ranked = append(d.ranked, ranked{j, d.rule.Rank(v, j)})
 		}
-		number()
+		numberRanked()
 	}
 	clear(d.ranked[:cap(d.ranked)]) // keep no jobs
 }

@@ -35,7 +35,7 @@ func (t *TargetWaits) Over(in *policy.Input, j *state.Job, s *state.Stage) bool 
 	if t.Limit <= 0 {
 		return true
 	}
-	w, now := &t.jobs.Of(j)[number(s.Kind)], in.View.Now()
+	w, now := &t.jobs.Of(j)[stageIndex(s.Kind)], in.View.Now()
 	if !w.On || w.Since > now { // a clock that was set back starts the wait anew
 		*in.Journal.Edit(w) = policy.Wait{On: true, Since: now}
 	}
@@ -45,6 +45,6 @@ func (t *TargetWaits) Over(in *policy.Input, j *state.Job, s *state.Stage) bool 
 // Launched takes note of a launch.
 func (t *TargetWaits) Launched(in *policy.Input, j *state.Job, s *state.Stage) {
 	if t.Limit > 0 {
-		*in.Journal.Edit(&t.jobs.Of(j)[number(s.Kind)]) = policy.Wait{On: true, Since: in.View.Now()}
+		*in.Journal.Edit(&t.jobs.Of(j)[stageIndex(s.Kind)]) = policy.Wait{On: true, Since: in.View.Now()}
 	}
 }

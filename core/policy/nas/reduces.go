@@ -14,8 +14,9 @@ const (
 	reached       = 4
 )
 
-func category(c class, full bool) int {
-	if full {
+// category returns the category of a class of job on a rack where its ReduceNum is reached, or not.
+func category(c class, isReached bool) int {
+	if isReached {
 		return reached + int(c) // light, medium, heavy
 	}
 	return reached - 1 - int(c) // heavy, medium, light

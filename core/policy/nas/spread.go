@@ -29,10 +29,10 @@ type spreadFacts struct {
 // spread is computed anew: with fewer than so many maps each counts.
 const slack = 16
 
-// near reports whether what was computed from other facts still stands: all are
+// stillHolds reports whether what was computed from other facts still stands: all are
 // the same but for a few running maps, whose output is only predicted. A job of
 // thousands of maps would go through all racks at each launch else.
-func (f *spreadFacts) near(o *spreadFacts) bool {
+func (f *spreadFacts) stillHolds(o *spreadFacts) bool {
 	moved := f.running - o.running
 	same := *o
 	same.running = f.running
@@ -46,7 +46,7 @@ func (q reduceRule) spreadOf(v state.View, j *state.Job, predicted *state.Predic
 		reduces: j.Reduce.Tasks(), maps: predicted.Maps, running: j.Map.Running, completed: j.Map.Completed,
 		output: j.Output.Version, racks: v.Capacity().Racks,
 	}
-	if !s.read || !now.near(&s.from) {
+	if !s.read || !now.stillHolds(&s.from) {
 		if policy.Save(q.journal, s); q.journal.Asking() {
 			s.share, s.counts = nil, nil
 		}

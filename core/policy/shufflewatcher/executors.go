@@ -19,26 +19,26 @@ const mapReduce = "MAPREDUCE"
 // have less room, before the application has heard of it and asks for less.
 type executorPlan struct {
 	made     model.Time // when it was made or anything last came of it
-	pending  int        // asked for then; 0 for no promise
+	pending  int        // asked for then; 0 without a plan
 	launched int
 	total    int   // containers in all
 	counts   []int // of them, by rack number
 }
 
-// promiseHolds is how long a promise holds without anything coming of it: longer
+// planHolds is how long an executor plan holds without a launch: longer
 // than applications take to ask again (spark.yarn.scheduler.heartbeat.interval-ms is 3 s).
-const promiseHolds = 10 * model.Second
+const planHolds = 10 * model.Second
 
-// holds reports whether the promise still counts.
+// holds reports whether the plan still counts.
 func (k *executorPlan) holds(now model.Time) bool {
 	age := now.Sub(k.made)
-	return k.pending > 0 && age >= 0 && age < promiseHolds
+	return k.pending > 0 && age >= 0 && age < planHolds
 }
 
 // wanted returns how many containers an application is to have in all. What it
 // asks for and what runs are told by different sources: a container may be in
-// both for a while, or in neither. So while the promise holds it is what was
-// promised, and more only as more is asked for.
+// both for a while, or in neither. So while the plan holds it is what was
+// planned, and more only as more is asked for.
 func (k *executorPlan) wanted(now model.Time, pending, launched int) int {
 	all := pending + launched
 	if !k.holds(now) {
@@ -60,7 +60,7 @@ func (k *executorPlan) on(rack int) int {
 // this is its cost T for what an executor is: both at once. Where the asks tell
 // of an input, that is SAMP's choice of racks. Without one, no rack reads more
 // remotely than another and only the shuffle counts, sigma I (1 - sum p_r^2),
-// which is least on the fewest racks: those it was promised, those where the
+// which is least on the fewest racks: those it was planned on, those where the
 // application already runs, then those with most room.
 func (r *rule) executorTargets(v state.View, j *state.Job) (t dispatch.Targets, ok bool) {
 	s := j.Other
@@ -102,10 +102,10 @@ func (r *rule) executorTargets(v state.View, j *state.Job) (t dispatch.Targets, 
 }
 
 // rackRoom is how many more containers of one size a rack has room for, what it
-// was promised included.
-type rackRoom struct{ rack, promised, room int }
+// was planned included.
+type rackRoom struct{ rack, planned, room int }
 
-// roomyRacks lists the racks with running nodes: those promised most first, then
+// roomyRacks lists the racks with running nodes: those planned for most first, then
 // those the stage runs on, most containers first, then by falling room.
 func roomyRacks(v state.View, s *state.Stage, kept *executorPlan) []rackRoom {
 	rooms, holds := make([]rackRoom, 0, len(v.Racks())), kept.holds(v.Now())
@@ -120,13 +120,13 @@ func roomyRacks(v state.View, s *state.Stage, kept *executorPlan) []rackRoom {
 			}
 		}
 		if holds {
-			r.promised = kept.on(i)
-			r.room = max(r.room, r.promised-s.Launched(i))
+			r.planned = kept.on(i)
+			r.room = max(r.room, r.planned-s.Launched(i))
 		}
 		rooms = append(rooms, r)
 	}
 	slices.SortStableFunc(rooms, func(a, b rackRoom) int {
-		return cmp.Or(cmp.Compare(b.promised, a.promised), cmp.Compare(s.Launched(b.rack), s.Launched(a.rack)), cmp.Compare(b.room, a.room))
+		return cmp.Or(cmp.Compare(b.planned, a.planned), cmp.Compare(s.Launched(b.rack), s.Launched(a.rack)), cmp.Compare(b.room, a.room))
 	})
 	return rooms
 }
