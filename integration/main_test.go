@@ -8,7 +8,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"sync"
 	"testing"
 	"time"
 
@@ -21,23 +20,42 @@ const (
 	perRack = 2
 )
 
-// boot starts the shared cluster when the first test asks for it.
-var boot = sync.OnceValues(func() (*hadoop.Cluster, error) {
+// shared is the cluster of all tests, nil until one asks for it and after
+// [closeShared]. Tests ask for it one after the other.
+var shared *hadoop.Cluster
+
+// errBoot is why the shared cluster did not start; no other test tries again.
+var errBoot error
+
+// boot returns the shared cluster, and starts it if there is none.
+func boot() (*hadoop.Cluster, error) {
+	if shared != nil || errBoot != nil {
+		return shared, errBoot
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), 4*time.Minute)
 	defer cancel()
 	start := time.Now()
 	c, err := hadoop.Start(ctx, hadoop.Options{Racks: racks, HostsPerRack: perRack, Log: os.Stdout})
 	if err != nil {
 		fmt.Println("hadoop:", err)
-		return nil, errors.New("the cluster did not start, the first test's output says why")
+		errBoot = errors.New("the cluster did not start, the first test's output says why")
+		return nil, errBoot
 	}
 	fmt.Printf("hadoop: %d racks of %d hosts are up after %.1f s\n", racks, perRack, time.Since(start).Seconds())
-	closeCluster = c.Close
+	shared = c
 	return c, nil
-})
+}
 
-// closeCluster closes the shared cluster once there is one.
-var closeCluster = func() error { return nil }
+// closeShared closes the shared cluster if there is one: a sandbox holds one
+// cluster at a time. The next test that asks for it gets a new one.
+func closeShared() error {
+	if shared == nil {
+		return nil
+	}
+	c := shared
+	shared = nil
+	return c.Close()
+}
 
 func TestMain(m *testing.M) {
 	flag.Parse()
@@ -46,7 +64,7 @@ func TestMain(m *testing.M) {
 		extras = []hadoop.Extra{hadoop.Spark, hadoop.Tez}
 	}
 	code := hadoop.Main(m, extras...)
-	if err := closeCluster(); err != nil {
+	if err := closeShared(); err != nil {
 		fmt.Println("close the cluster:", err)
 		code = 1
 	}

@@ -12,14 +12,12 @@ import (
 )
 
 // TestRelayFailover: two ResourceManagers and a real ZooKeeper. The active one is
-// killed under a steered job, with heddle there and with heddle gone. It is the
-// last test of the package, because a sandbox holds one cluster at a time.
+// killed under a steered job, with heddle there and with heddle gone.
 func TestRelayFailover(t *testing.T) {
 	hadoop.Require(t)
-	if err := closeCluster(); err != nil {
+	if err := closeShared(); err != nil {
 		t.Fatalf("close the cluster all other tests share: %v", err)
 	}
-	closeCluster = func() error { return nil }
 	c, err := hadoop.Start(withTimeout(t, 5*time.Minute), hadoop.Options{Racks: 2, HostsPerRack: 2, RMs: 2, Log: os.Stdout})
 	if err != nil {
 		t.Fatal(err)

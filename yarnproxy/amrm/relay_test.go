@@ -349,10 +349,11 @@ func TestSlowReader(t *testing.T) {
 	}
 	quick := connect(t, g.addr, attemptID(2))
 	quick.register()
+	const slowest = 10 * time.Second // on a busy machine; a call that waited for the slow reader would never be answered
 	for range 20 {
 		start := time.Now()
 		quick.allocate()
-		if d := time.Since(start); d > time.Second {
+		if d := time.Since(start); d > slowest {
 			t.Errorf("a call took %v beside a slow reader", d)
 		}
 	}

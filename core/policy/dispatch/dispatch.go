@@ -59,6 +59,13 @@ type Index interface {
 	Each(in *policy.Input, pass int, u *state.User, try func(*state.Job) bool)
 }
 
+// Waiter is a Rule whose stages wait for their targets.
+type Waiter interface {
+	// Wanted appends the racks, by number, on which no candidate of a stage is Elsewhere, for as long as the job does
+	// not change.
+	Wanted(v state.View, j *state.Job, s *state.Stage, racks []int) []int
+}
+
 // Key orders candidates: by line, within a line by First and Second, then by
 // arrival; the lower goes first.
 type Key struct {
@@ -101,6 +108,9 @@ type Pass struct {
 	Kinds []model.Stage // of tasks
 	// Indexed has the rule say which jobs are looked at.
 	Indexed bool
+	// Waits is that a candidate Elsewhere is refused while its stage waits, whatever else is true of the offer: stages
+	// that wait for other racks need not be looked at.
+	Waits bool
 	// Together has the jobs of all users tried at once. There is no slack in it.
 	Together bool
 	// Slack is how long users let offers pass in it for a good hit. The zero value is not at all.
@@ -162,6 +172,7 @@ const (
 type Dispatcher struct {
 	rule     Rule
 	launcher Launcher // the rule, nil if it takes no note of launches
+	waiter   Waiter   // the rule, nil if no stage of it waits
 	index    Index    // the rule, nil if it has none
 	settings Settings
 	targets  TargetWaits
@@ -177,9 +188,7 @@ type Dispatcher struct {
 	try       func(*state.Job) bool // of search
 	ranked    []ranked
 
-	// Of the present offer.
-	mapsWait bool // maps let it pass because they wait for their targets
-	leftOver bool // nobody else takes it
+	offer offer
 }
 
 var (
@@ -187,16 +196,25 @@ var (
 	_ policy.Planner = (*Dispatcher)(nil)
 )
 
+// offer is how far the present offer has come.
+type offer struct {
+	skipWaiting bool // stages that are known to wait for other racks are not looked at
+	mapsWait    bool // maps let it pass because they wait for their targets
+	leftOver    bool // nobody else takes it
+}
+
 // job is what is kept of one live job.
 type job struct {
 	user  *user // by whom its startable stages are counted, nil without any
 	open  [stages]bool
+	waits [stages]waiting
 	holds [causes]policy.Wait // On: the hold has begun, at Since for Spent
 	rank  int                 // in the last plan
 }
 
 // user is what is kept of one user.
 type user struct {
+	waitIndex
 	waits [waits]policy.Wait // Skips, and when the first was
 	open  [stages]int        // jobs with a startable stage
 }
@@ -206,6 +224,7 @@ func New(r Rule, s Settings) *Dispatcher {
 	d := &Dispatcher{rule: r, settings: s, targets: TargetWaits{Limit: s.TargetWait}}
 	d.launcher, _ = r.(Launcher)
 	d.index, _ = r.(Index)
+	d.waiter, _ = r.(Waiter)
 	d.try = d.tryJob
 	d.jobs = policy.JobsLeaving(func(k *job) { k.count(nil, [stages]bool{}) })
 	return d
@@ -264,6 +283,7 @@ func (d *Dispatcher) follow(in *policy.Input) {
 
 // count has a job's startable stages counted by a user, or by nobody.
 func (k *job) count(u *user, open [stages]bool) {
+	k.stopWaiting()
 	for i := range open {
 		if k.open[i] && k.user != nil {
 			k.user.open[i]--
@@ -282,10 +302,10 @@ func (d *Dispatcher) Place(in *policy.Input) []model.Placement {
 	if !in.Offer.Usable() {
 		return nil
 	}
-	d.leftOver = false
+	d.offer.leftOver = false
 	placed := d.placeFirst(in)
-	if placed == nil && d.mapsWait {
-		d.leftOver = true
+	if placed == nil && d.offer.mapsWait {
+		d.offer.leftOver = true
 		placed = d.placeFirst(in)
 	}
 	return placed
@@ -293,7 +313,7 @@ func (d *Dispatcher) Place(in *policy.Input) []model.Placement {
 
 // placeFirst launches what the first user takes who takes anything.
 func (d *Dispatcher) placeFirst(in *policy.Input) []model.Placement {
-	d.mapsWait = false
+	d.offer.mapsWait = false
 	everybody := [...]*state.User{nil}
 	passes := d.rule.Passes(in)
 	for i := range passes {
@@ -316,10 +336,14 @@ func (d *Dispatcher) placeFirst(in *policy.Input) []model.Placement {
 // ask returns what a user takes of the offer in a pass, nil for nothing.
 func (d *Dispatcher) ask(in *policy.Input, u *state.User, p *Pass) *hit {
 	if p.Together {
+		d.offer.skipWaiting = false
 		return d.best(in, nil, p, true)
 	}
 	k := d.users.Find(u)
 	if k == nil || !k.isOpen(p) {
+		return nil
+	}
+	if d.offer.skipWaiting = p.Waits && d.waiter != nil && in.Offer.Kinds == ""; d.offer.skipWaiting && d.allWait(in, u, k, p) {
 		return nil
 	}
 	if p.Slack.none() {
@@ -331,7 +355,7 @@ func (d *Dispatcher) ask(in *policy.Input, u *state.User, p *Pass) *hit {
 	if p.Local {
 		if h = d.bestLocal(in, u); h == nil && !late {
 			if d.hasCandidate(in, u, p) {
-				d.skip(in, w)
+				d.offer.skip(in, w)
 			}
 			return nil
 		}
@@ -344,7 +368,7 @@ func (d *Dispatcher) ask(in *policy.Input, u *state.User, p *Pass) *hit {
 	case h.Good || (late && h.Resets):
 		*in.Journal.Edit(w) = policy.Wait{}
 	case !late:
-		d.skip(in, w)
+		d.offer.skip(in, w)
 		return nil
 	}
 	return h
@@ -352,8 +376,8 @@ func (d *Dispatcher) ask(in *policy.Input, u *state.User, p *Pass) *hit {
 
 // skip counts an offer that the user lets pass, once: an offer that is left over
 // was counted when the user let it pass before.
-func (d *Dispatcher) skip(in *policy.Input, w *policy.Wait) {
-	if !d.leftOver || w.Skips == 0 {
+func (o *offer) skip(in *policy.Input, w *policy.Wait) {
+	if !o.leftOver || w.Skips == 0 {
 		skip(in, w)
 	}
 }
@@ -442,12 +466,12 @@ func (d *Dispatcher) tryAll(jobs []*state.Job) {
 // later job could change what was found.
 func (d *Dispatcher) tryJob(j *state.Job) bool {
 	s, c := &d.search, &d.candidate
+	k := d.jobs.Find(j)
+	if k == nil || (d.offer.skipWaiting && d.offer.hasNothing(s.in, k, s.pass)) {
+		return true
+	}
 	if s.windows.Next(j) && s.best.Job != nil && s.chosen.Job == nil {
 		s.chosen = s.best
-	}
-	k := d.jobs.Find(j)
-	if k == nil {
-		return true
 	}
 	for _, kind := range s.pass.Kinds {
 		if !d.order(s.in, k, j, kind) || (s.best.Job != nil && !c.before(&s.best.Key)) {
@@ -470,9 +494,12 @@ func (d *Dispatcher) order(in *policy.Input, k *job, j *state.Job, kind model.St
 	if !k.open[n] || !in.Admits(s) || j.Blacklisted(in.Offer.Node.Host) {
 		return false
 	}
+	if d.offer.skipWaiting && d.offer.isWaiting(in, k, n) {
+		return false
+	}
 	c := &d.candidate
 	c.Job, c.Stage, c.Elsewhere = j, s, false
-	return d.rule.Order(in, c) && !d.waitsForTargets(in, c)
+	return d.rule.Order(in, c) && !d.waitsForTargets(in, k, c)
 }
 
 // waitsForTargets reports whether a candidate lets the offer pass because its stage waits for
@@ -480,12 +507,22 @@ func (d *Dispatcher) order(in *policy.Input, k *job, j *state.Job, kind model.St
 // ShuffleWatcher: "a free node is always assigned some work"). Reduces do: they
 // would hold the container until the last map is complete, and the job's shuffle
 // would cross racks for as long.
-func (d *Dispatcher) waitsForTargets(in *policy.Input, c *Candidate) bool {
+func (d *Dispatcher) waitsForTargets(in *policy.Input, k *job, c *Candidate) bool {
 	isMap := c.Stage.Kind == model.StageMap
-	if !c.Elsewhere || (isMap && d.leftOver) || d.targets.Over(in, c.Job, c.Stage) {
+	if !c.Elsewhere || (isMap && d.offer.leftOver) {
 		return false
 	}
-	d.mapsWait = d.mapsWait || isMap
+	since, known := d.targets.Since(in, c.Job, c.Stage)
+	until := since.Add(d.targets.Limit)
+	if in.View.Now() >= until {
+		return false
+	}
+	d.offer.mapsWait = d.offer.mapsWait || isMap
+	if d.offer.skipWaiting && known && !in.Journal.Asking() {
+		w := &k.waits[stageIndex(c.Stage.Kind)]
+		w.racks = d.waiter.Wanted(in.View, c.Job, c.Stage, w.racks[:0])
+		k.startWaiting(stageIndex(c.Stage.Kind), since, until)
+	}
 	return true
 }
 

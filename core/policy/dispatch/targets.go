@@ -30,16 +30,18 @@ type TargetWaits struct {
 // Prune forgets jobs that left.
 func (t *TargetWaits) Prune(v state.View) { t.jobs.Prune(v) }
 
-// Over reports whether a stage takes a node that is on none of its targets.
-func (t *TargetWaits) Over(in *policy.Input, j *state.Job, s *state.Stage) bool {
+// Since returns when a stage that is offered a node on none of its targets began to
+// wait for them, and whether it did so before this offer. Without a limit none waits.
+func (t *TargetWaits) Since(in *policy.Input, j *state.Job, s *state.Stage) (since model.Time, known bool) {
+	now := in.View.Now()
 	if t.Limit <= 0 {
-		return true
+		return now, false
 	}
-	w, now := &t.jobs.Of(j)[stageIndex(s.Kind)], in.View.Now()
-	if !w.On || w.Since > now { // a clock that was set back starts the wait anew
+	w := &t.jobs.Of(j)[stageIndex(s.Kind)]
+	if known = w.On && w.Since <= now; !known { // a clock that was set back starts the wait again
 		*in.Journal.Edit(w) = policy.Wait{On: true, Since: now}
 	}
-	return now.Sub(w.Since) >= t.Limit
+	return w.Since, known
 }
 
 // Launched takes note of a launch.

@@ -137,7 +137,7 @@ func (r *rule) Passes(in *policy.Input) []dispatch.Pass {
 	if r.params.MTS {
 		r.available = r.maps.availableOn(in.View, in.Offer.Node)
 	}
-	r.reducePass.Slack = dispatch.Slack{}
+	r.reducePass.Slack, r.reducePass.Waits = dispatch.Slack{}, !r.congested
 	if r.congested {
 		r.reducePass.Slack = r.slack(r.params.ReduceSkips, r.params.ReduceWaitS)
 	}
@@ -187,6 +187,17 @@ func (r *rule) Order(in *policy.Input, c *dispatch.Candidate) bool {
 	}
 	c.Key = dispatch.Key{Reason: model.ReasonFairShare, Good: true, Least: true}
 	return true
+}
+
+// Wanted implements dispatch.Waiter: the racks where ReduceNum is not reached.
+func (r *rule) Wanted(v state.View, j *state.Job, _ *state.Stage, racks []int) []int {
+	predicted := predict(j)
+	for rack := range v.Racks() {
+		if r.reduces.wanted(v, j, &predicted, rack) {
+			racks = append(racks, rack)
+		}
+	}
+	return racks
 }
 
 // Launched implements dispatch.Launcher: one delayed reduce less is left.

@@ -139,6 +139,17 @@ func (r *rule) hasTargets(v state.View, j *state.Job, s *state.Stage) bool {
 	return len(r.reduceChoice(v, j, true).counts) > 0
 }
 
+// Wanted implements dispatch.Waiter: SAMP's racks, and those with fewer of SARP's
+// reduces than wanted.
+func (r *rule) Wanted(v state.View, j *state.Job, s *state.Stage, racks []int) []int {
+	for rack := range v.Racks() {
+		if s.Kind == model.StageMap && r.mapChoice(v, j).prefers(rack) || s.Kind == model.StageReduce && r.unmet(v, j, rack) {
+			racks = append(racks, rack)
+		}
+	}
+	return racks
+}
+
 // mapLine returns lines 4 to 6 or 16 to 18, which differ by their number only.
 // Within line 4 the job's arrival decides, and then the job's best locality
 // (algorithms.md 2.1.1b).

@@ -112,8 +112,8 @@ func newRule(p Params) *rule {
 	slack := dispatch.Slack{Time: policy.Seconds(p.RelaxS)}
 	r := &rule{
 		params:       p,
-		mapsFirst:    []dispatch.Pass{{Kinds: []model.Stage{model.StageMap, model.StageReduce}, Slack: slack}},
-		reducesFirst: []dispatch.Pass{{Kinds: []model.Stage{model.StageReduce, model.StageMap}, Slack: slack}},
+		mapsFirst:    []dispatch.Pass{{Kinds: []model.Stage{model.StageMap, model.StageReduce}, Slack: slack, Waits: true}},
+		reducesFirst: []dispatch.Pass{{Kinds: []model.Stage{model.StageReduce, model.StageMap}, Slack: slack, Waits: true}},
 	}
 	r.samp.init()
 	return r
