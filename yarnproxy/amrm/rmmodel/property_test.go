@@ -1,6 +1,8 @@
 package rmmodel_test
 
 import (
+	"flag"
+	"os"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -13,6 +15,17 @@ import (
 // relay: a heartbeat of the application and of every node each way, the misses
 // CapacityScheduler waits for, and a failover or a lost call on top.
 const slack = 8 * model.Second
+
+// TestMain has short runs draw the same scenarios every time. Others draw new ones.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if testing.Short() {
+		if err := flag.Set("rapid.seed", "12"); err != nil {
+			panic(err)
+		}
+	}
+	os.Exit(m.Run())
+}
 
 func draw(t *rapid.T) rmmodel.Draw {
 	return func(lo, hi int) int { return rapid.IntRange(lo, hi).Draw(t, "n") }
