@@ -74,3 +74,14 @@ func (w *Window) Number(submitted model.Time) int64 {
 func (w *Window) Overdue(submitted model.Time) bool {
 	return w.width > 0 && w.mode == WindowTimeout && w.now.Sub(submitted) > w.width
 }
+
+// Same reports whether two jobs, the earlier first, are in one window.
+func (w *Window) Same(earlier, later *state.Job) bool {
+	return w.Number(earlier.Submitted) == w.Number(later.Submitted) && (earlier == later || !w.Overdue(earlier.Submitted))
+}
+
+// Equal reports whether no job is in another window of o than of w. Where time alone
+// moves jobs into other windows, none are equal.
+func (w Window) Equal(o *Window) bool {
+	return w.width == o.width && w.mode == o.mode && (w.width <= 0 || (w.mode == WindowStrict && w.origin == o.origin))
+}

@@ -97,7 +97,7 @@ func Apportion(weights []float64, n int) []int {
 		given += out[r]
 		rests = append(rests, rest{r, exact - float64(out[r])})
 	}
-	slices.SortStableFunc(rests, func(a, b rest) int {
+	slices.SortFunc(rests, func(a, b rest) int {
 		switch {
 		case a.frac > b.frac:
 			return -1

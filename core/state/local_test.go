@@ -1,7 +1,6 @@
 package state_test
 
 import (
-	"cmp"
 	"slices"
 	"testing"
 
@@ -26,9 +25,16 @@ func TestMapsLocalTo(t *testing.T) {
 						want = append(want, j)
 					}
 				}
-				got := slices.SortedFunc(v.MapsLocalTo(n), func(a, b *state.Job) int {
-					return cmp.Or(cmp.Compare(a.Submitted, b.Submitted), cmp.Compare(a.ID, b.ID))
-				})
+				var got []*state.Job
+				for number, j := range v.MapsLocalTo(n) {
+					if number != j.Number() {
+						t.Fatalf("%s has number %d, not %d", j.ID, j.Number(), number)
+					}
+					if !j.State.Final() {
+						got = append(got, j)
+					}
+				}
+				slices.SortFunc(got, func(a, b *state.Job) int { return model.CompareApps(&a.App, &b.App) })
 				if !slices.Equal(got, want) {
 					t.Fatalf("%s: %d jobs have maps there, %d were found", n.ID, len(want), len(got))
 				}

@@ -27,7 +27,7 @@ func readable(t *rapid.T, c *state.Cluster) string {
 			fmt.Fprint(&b, " ", m.Job.ID, m.Count)
 		}
 		fmt.Fprint(&b, "; local")
-		for j := range v.MapsLocalTo(n) {
+		for _, j := range v.MapsLocalTo(n) {
 			fmt.Fprint(&b, " ", j.ID)
 		}
 		fmt.Fprintln(&b, " of", v.StagesLocalTo(n))
@@ -54,7 +54,7 @@ func readable(t *rapid.T, c *state.Cluster) string {
 			for _, n := range v.Nodes() {
 				level, ok := s.Locality(n)
 				first, has := c.TaskLocality(s, 0, n)
-				fmt.Fprint(&b, " ", s.PendingOn(n), s.PendingIn(n.Rack.Index), s.OutputOn(n), s.CompletedIn(n.Rack.Index), level, ok, first, has)
+				fmt.Fprint(&b, " ", s.PendingOn(n), s.PendingIn(n.Rack.Index), s.OutputOn(n), s.CompletedByRack(), level, ok, first, has)
 			}
 			fmt.Fprintln(&b)
 		}

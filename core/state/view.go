@@ -70,9 +70,9 @@ func (v View) RunningMaps(n *Node) []RunningMaps { return v.c.jobs.RunningMaps(n
 // on a node: what MapsLocalTo goes through.
 func (v View) StagesLocalTo(n *Node) int { return v.c.jobs.StagesLocalTo(n.HostNumber()) }
 
-// MapsLocalTo yields the live jobs with pending maps that would be node-local on a
-// node, in no order.
-func (v View) MapsLocalTo(n *Node) iter.Seq[*Job] { return v.c.jobs.MapsLocalTo(n.HostNumber()) }
+// MapsLocalTo yields the jobs with pending maps that would be node-local on a node, by
+// their numbers and in no order. It does not touch the jobs, some of which may have ended.
+func (v View) MapsLocalTo(n *Node) iter.Seq2[int, *Job] { return v.c.jobs.MapsLocalTo(n.HostNumber()) }
 
 // Dependents returns the jobs that read a job's output (Dawn's Next), as far as is
 // known. The slice belongs to the cluster; it changes when a job comes, goes or

@@ -72,7 +72,7 @@ const (
 // Prepare implements dispatch.Rule: line 2 of Algorithm 1.
 func (r *rule) Prepare(in *policy.Input) {
 	r.plan.update(in.View)
-	r.levels.Prune(in.View)
+	r.levels.Begin(in.View)
 }
 
 // Startable implements dispatch.Rule.

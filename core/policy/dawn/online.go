@@ -176,13 +176,13 @@ func (o *onlinePlan) field(s *state.Stage) shuffle.Field {
 // input. An input that is not known is what the job's parents put out.
 func (o *onlinePlan) planMaps(v state.View, j *state.Job, k *job) {
 	c := &k.maps
-	c.empty(len(o.open))
 	if c.tentative = len(j.Input.Blocks) == 0; c.tentative {
+		c.begin(len(o.open), nil)
 		for _, p := range v.Parents(j) {
 			o.addOutput(&c.Inflow, p.Job, j)
 		}
 	} else {
-		copy(c.ByRack, j.Input.ByRack)
+		c.begin(len(o.open), j.Input.ByRack)
 		c.Total = j.Input.Bytes
 	}
 	c.max = shuffle.MostOn(c.ByRack, c.Total, o.field(j.Map))
@@ -197,17 +197,20 @@ func (o *onlinePlan) planMaps(v state.View, j *state.Job, k *job) {
 // prefer (algorithms.md 1.3; the paper plans reduces when all maps are done).
 func (o *onlinePlan) planReduces(v state.View, j *state.Job, k *job) shuffle.Pick {
 	c := &k.reduces
-	c.empty(len(o.open))
-	copy(c.ByRack, j.Output.ByRack)
+	c.begin(len(o.open), j.Output.ByRack)
 	placed := shuffle.Total(c.ByRack)
 	c.tentative = placed == 0
 	predicted := j.Predict()
 	perMap := predicted.MapOutput()
 	rest := max(j.Map.Tasks(), j.Map.Completed)
-	for r, n := range j.Map.LaunchedByRack() {
-		if n > 0 && r < len(c.ByRack) {
-			rest -= n
-			running := perMap * model.Bytes(max(n-j.Map.CompletedIn(r), 0))
+	launched, completed := j.Map.LaunchedByRack(), j.Map.CompletedByRack()
+	for r, n := range launched[:min(len(launched), len(c.ByRack))] {
+		rest -= n
+		if r < len(completed) {
+			n -= completed[r]
+		}
+		if n > 0 {
+			running := perMap * model.Bytes(n)
 			c.ByRack[r] += running
 			placed += running
 		}
@@ -318,9 +321,10 @@ func addLaunched(to *shuffle.Inflow, r state.Result) (bytes model.Bytes) {
 	return bytes
 }
 
-func (c *choice) empty(racks int) {
+// begin has a choice start from what lies on the racks.
+func (c *choice) begin(racks int, byRack []model.Bytes) {
 	c.ByRack, c.Total = resized(c.ByRack, racks), 0
-	clear(c.ByRack)
+	clear(c.ByRack[copy(c.ByRack, byRack):])
 }
 
 func resized[T any](s []T, n int) []T { return slices.Grow(s[:min(len(s), n)], n-min(len(s), n))[:n] }

@@ -51,7 +51,7 @@ var _ policy.Policy = (*Policy)(nil)
 
 // Place implements policy.Policy.
 func (p *Policy) Place(in *policy.Input) []model.Placement {
-	p.waits.Prune(in.View)
+	p.waits.Begin(in.View)
 	p.ticked = false
 	if !in.Offer.Usable() {
 		return nil

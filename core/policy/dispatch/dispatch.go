@@ -81,6 +81,9 @@ type Key struct {
 	Elsewhere bool
 	// Least is that no key can be lower.
 	Least bool
+	// Everywhere is that the line does not depend on the node, nor does what has a lower one, so that a user whose best
+	// candidate this is has none with a lower line on another node, unless its stage waits for that node's rack.
+	Everywhere bool
 }
 
 func (k *Key) before(o *Key) bool {
@@ -100,6 +103,7 @@ type Candidate struct {
 	Pass  int  // of Passes, by number
 	Late  bool // the user has let offers pass for long enough
 	Found int  // the line of the best candidate so far: a higher one cannot win
+	Local bool // the key is that of a task which is node-local on the offered node, whether or not this one is
 	Key
 }
 
@@ -198,23 +202,29 @@ var (
 
 // offer is how far the present offer has come.
 type offer struct {
-	skipWaiting bool // stages that are known to wait for other racks are not looked at
-	mapsWait    bool // maps let it pass because they wait for their targets
-	leftOver    bool // nobody else takes it
+	skipWaiting bool          // stages that are known to wait for other racks are not looked at; a question looks at all
+	mapsWait    bool          // maps let it pass because they wait for their targets
+	leftOver    bool          // nobody else takes it
+	onlyActive  bool          // none but the user's active jobs and those that wait for this rack can have a candidate
+	windows     policy.Window // as they are now
+	refused     bool          // the search met a startable task that another node may take, and that is not known to wait
 }
 
 // job is what is kept of one live job.
 type job struct {
-	user  *user // by whom its startable stages are counted, nil without any
-	open  [stages]bool
-	waits [stages]waiting
-	holds [causes]policy.Wait // On: the hold has begun, at Since for Spent
-	rank  int                 // in the last plan
+	of     *state.Job
+	user   *user        // by whom its startable stages are counted, nil without any
+	active [stages]bool // in which of the user's lists of active jobs it is
+	open   [stages]bool
+	waits  [stages]waiting
+	holds  [causes]policy.Wait // On: the hold has begun, at Since for Spent
+	rank   int                 // in the last plan
 }
 
 // user is what is kept of one user.
 type user struct {
 	waitIndex
+	passing
 	waits [waits]policy.Wait // Skips, and when the first was
 	open  [stages]int        // jobs with a startable stage
 }
@@ -272,7 +282,12 @@ func (d *Dispatcher) follow(in *policy.Input) {
 		if d.settings.Fairness != "" {
 			u = d.users.Of(j.Owner)
 		}
-		d.jobs.Of(j).count(u, open)
+		k := d.jobs.Of(j)
+		if k.of != j {
+			k.count(nil, [stages]bool{})
+			k.of = j
+		}
+		k.count(u, open)
 	}
 	d.jobs.Prune(v)
 	if d.settings.Fairness != "" { // else the cluster need not keep users in order
@@ -292,7 +307,13 @@ func (k *job) count(u *user, open [stages]bool) {
 			u.open[i]++
 		}
 	}
+	if k.user != u && k.user != nil {
+		for stage := range k.active {
+			k.setActive(stage, false)
+		}
+	}
 	k.user, k.open = u, open
+	k.follow()
 }
 
 // Place implements policy.Policy: users in fair order, and of the first who takes
@@ -303,6 +324,7 @@ func (d *Dispatcher) Place(in *policy.Input) []model.Placement {
 		return nil
 	}
 	d.offer.leftOver = false
+	d.offer.windows = policy.Windows(in.View, d.settings.Window, d.settings.WindowMode)
 	placed := d.placeFirst(in)
 	if placed == nil && d.offer.mapsWait {
 		d.offer.leftOver = true
@@ -335,6 +357,7 @@ func (d *Dispatcher) placeFirst(in *policy.Input) []model.Placement {
 
 // ask returns what a user takes of the offer in a pass, nil for nothing.
 func (d *Dispatcher) ask(in *policy.Input, u *state.User, p *Pass) *hit {
+	d.offer.onlyActive = false
 	if p.Together {
 		d.offer.skipWaiting = false
 		return d.best(in, nil, p, true)
@@ -343,7 +366,7 @@ func (d *Dispatcher) ask(in *policy.Input, u *state.User, p *Pass) *hit {
 	if k == nil || !k.isOpen(p) {
 		return nil
 	}
-	if d.offer.skipWaiting = p.Waits && d.waiter != nil && in.Offer.Kinds == ""; d.offer.skipWaiting && d.allWait(in, u, k, p) {
+	if d.offer.skipWaiting = p.Waits && d.waiter != nil && in.Offer.Kinds == "" && !in.Journal.Asking(); d.offer.skipWaiting && d.allWait(in, u, k, p) {
 		return nil
 	}
 	if p.Slack.none() {
@@ -351,6 +374,9 @@ func (d *Dispatcher) ask(in *policy.Input, u *state.User, p *Pass) *hit {
 	}
 	w := &k.waits[p.Wait]
 	late := p.Slack.over(w, in.View.Now())
+	if !late && d.offer.stillPasses(in, k, w, p) {
+		return nil
+	}
 	var h *hit
 	if p.Local {
 		if h = d.bestLocal(in, u); h == nil && !late {
@@ -369,6 +395,7 @@ func (d *Dispatcher) ask(in *policy.Input, u *state.User, p *Pass) *hit {
 		*in.Journal.Edit(w) = policy.Wait{}
 	case !late:
 		d.offer.skip(in, w)
+		k.note(in, &d.offer, u, h, p)
 		return nil
 	}
 	return h
@@ -425,14 +452,17 @@ type search struct {
 // window that has any, and of equal ones the earliest. Without a user it is that
 // of all jobs.
 func (d *Dispatcher) best(in *policy.Input, u *state.User, p *Pass, late bool) *hit {
-	d.candidate.Late, d.candidate.Found = late, math.MaxInt
+	d.candidate = Candidate{Pass: d.candidate.Pass, Late: late, Found: math.MaxInt}
+	d.offer.refused = false
 	s := &d.search
-	s.in, s.pass, s.windows = in, p, policy.Windows(in.View, d.settings.Window, d.settings.WindowMode)
+	s.in, s.pass, s.windows = in, p, d.offer.windows
 	switch {
 	case p.Indexed:
 		d.index.Each(in, d.candidate.Pass, u, d.try)
 	case u == nil:
 		d.tryAll(in.View.Jobs())
+	case d.offer.onlyActive:
+		d.tryActive(d.users.Find(u), p.Kinds, in.Offer.Node.Rack.Index)
 	default:
 		d.tryAll(u.Jobs())
 	}
@@ -459,6 +489,15 @@ func (d *Dispatcher) tryAll(jobs []*state.Job) {
 		if !d.tryJob(j) {
 			return
 		}
+	}
+}
+
+// tryActive tries a user's active jobs and those that wait for the offered rack, by
+// arrival. One that turns out to wait leaves the active ones.
+func (d *Dispatcher) tryActive(k *user, kinds []model.Stage, rack int) {
+	m := k.merge(kinds, rack)
+	for j := m.first(); j != nil && d.tryJob(j); j = m.first() {
+		m.drop(j)
 	}
 }
 
@@ -491,7 +530,11 @@ func (d *Dispatcher) tryJob(j *state.Job) bool {
 // none of its tasks may run on the offered node now.
 func (d *Dispatcher) order(in *policy.Input, k *job, j *state.Job, kind model.Stage) bool {
 	n, s := stageIndex(kind), j.Stage(kind)
-	if !k.open[n] || !in.Admits(s) || j.Blacklisted(in.Offer.Node.Host) {
+	if !k.open[n] {
+		return false
+	}
+	if !in.Admits(s) || j.Blacklisted(in.Offer.Node.Host) {
+		d.offer.refused = true
 		return false
 	}
 	if d.offer.skipWaiting && d.offer.isWaiting(in, k, n) {
@@ -518,30 +561,33 @@ func (d *Dispatcher) waitsForTargets(in *policy.Input, k *job, c *Candidate) boo
 		return false
 	}
 	d.offer.mapsWait = d.offer.mapsWait || isMap
-	if d.offer.skipWaiting && known && !in.Journal.Asking() {
+	if d.offer.skipWaiting && known {
 		w := &k.waits[stageIndex(c.Stage.Kind)]
 		w.racks = d.waiter.Wanted(in.View, c.Job, c.Stage, w.racks[:0])
 		k.startWaiting(stageIndex(c.Stage.Kind), since, until)
+	} else {
+		d.offer.refused = true
 	}
 	return true
 }
 
 // bestLocal returns the user's best good hit among the jobs with maps on the node:
-// it looks at these or at the user's jobs, whichever are fewer.
+// it looks at these or at the user's jobs, whichever are fewer. Whether a job has maps
+// on the node is looked up last, because it costs most.
 func (d *Dispatcher) bestLocal(in *policy.Input, u *state.User) *hit {
 	best := &d.search.best
 	n := in.Offer.Node
-	d.candidate = Candidate{Pass: d.candidate.Pass, Found: math.MaxInt}
+	d.candidate = Candidate{Pass: d.candidate.Pass, Found: math.MaxInt, Local: true}
 	if len(u.Jobs()) <= in.View.StagesLocalTo(n) {
 		for _, j := range u.Jobs() {
-			if j.Map.LocalOn(n) {
-				d.better(in, j, best)
+			if d.isBetter(in, j, best) && j.Map.LocalOn(n) {
+				best.Candidate = d.candidate
 			}
 		}
 	} else {
-		for j := range in.View.MapsLocalTo(n) {
-			if j.Owner == u {
-				d.better(in, j, best)
+		for _, j := range in.View.MapsLocalTo(n) {
+			if j.Owner == u && d.isBetter(in, j, best) {
+				best.Candidate = d.candidate
 			}
 		}
 	}
@@ -551,17 +597,15 @@ func (d *Dispatcher) bestLocal(in *policy.Input, u *state.User) *hit {
 	return best
 }
 
-// better replaces a hit by a good one of a job's maps that has a lower key, or
-// the same and came earlier.
-func (d *Dispatcher) better(in *policy.Input, j *state.Job, best *hit) {
+// isBetter reports whether a job's maps on the node would be a good hit with a lower key than
+// the best so far, or with the same and earlier.
+func (d *Dispatcher) isBetter(in *policy.Input, j *state.Job, best *hit) bool {
 	k := d.jobs.Find(j)
 	if k == nil || !d.order(in, k, j, model.StageMap) || !d.candidate.Good {
-		return
+		return false
 	}
 	c := &d.candidate
-	if best.Job == nil || c.before(&best.Key) || (!best.before(&c.Key) && model.CompareApps(&j.App, &best.Job.App) < 0) {
-		best.Candidate = *c
-	}
+	return best.Job == nil || c.before(&best.Key) || (!best.before(&c.Key) && byArrival(j, best.Job) < 0)
 }
 
 // hasCandidate reports whether the user has any candidate.

@@ -52,7 +52,7 @@ type needy struct {
 
 // Place implements policy.Policy.
 func (p *Policy) Place(in *policy.Input) []model.Placement {
-	p.levels.Prune(in.View)
+	p.levels.Begin(in.View)
 	clear(p.order)
 	if !in.Offer.Usable() {
 		return nil

@@ -32,8 +32,10 @@ const (
 func (m mapRule) mts(in *policy.Input, c *dispatch.Candidate) bool {
 	predicted := predict(c.Job)
 	gated := m.congested && m.params.MapGate == GateSoft && m.classes.of(&predicted) != light
-	level, _ := c.Stage.Locality(in.Offer.Node)
-	output := predicted.MapOutput()
+	output, level := predicted.MapOutput(), model.NodeLocal
+	if !c.Local {
+		level, _ = c.Stage.Locality(in.Offer.Node)
+	}
 	k := dispatch.Key{Resets: m.params.MapReset == ResetLaunch}
 	switch {
 	case level == model.NodeLocal && output <= m.available:
@@ -63,7 +65,12 @@ func (m mapRule) mts(in *policy.Input, c *dispatch.Candidate) bool {
 // user. A user's earliest job with a node-local map launches it; once the user has
 // been passed over for long enough, the earliest job with any.
 func (m mapRule) plain(in *policy.Input, c *dispatch.Candidate) bool {
-	if level, _ := c.Stage.Locality(in.Offer.Node); level == model.NodeLocal {
+	local := c.Local
+	if !local {
+		level, _ := c.Stage.Locality(in.Offer.Node)
+		local = level == model.NodeLocal
+	}
+	if local {
 		c.Key = dispatch.Key{Reason: model.ReasonDelayNodeLocal, Good: true, Least: true}
 		return true
 	}

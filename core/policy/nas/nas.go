@@ -192,8 +192,10 @@ func (r *rule) Order(in *policy.Input, c *dispatch.Candidate) bool {
 // Wanted implements dispatch.Waiter: the racks where ReduceNum is not reached.
 func (r *rule) Wanted(v state.View, j *state.Job, _ *state.Stage, racks []int) []int {
 	predicted := predict(j)
-	for rack := range v.Racks() {
-		if r.reduces.wanted(v, j, &predicted, rack) {
+	spread := r.reduces.spreadOf(v, j, &predicted)
+	counts := spread.counted()
+	for _, rack := range spread.racks {
+		if j.Reduce.Launched(rack) < counts[rack] {
 			racks = append(racks, rack)
 		}
 	}

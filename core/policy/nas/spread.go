@@ -11,6 +11,7 @@ type spread struct {
 	known  bool      // some map output is known or predicted
 	share  []float64 // MapOutputPortion by rack number; sums to 1
 	counts []int     // ReduceNum by rack number; sums to the job's reduces; by counted
+	racks  []int     // where that is not 0
 	due    int       // completed maps from which on the reduces may start
 	from   spreadFacts
 	read   bool
@@ -48,7 +49,7 @@ func (q reduceRule) spreadOf(v state.View, j *state.Job, predicted *state.Predic
 	}
 	if !s.read || !now.stillHolds(&s.from) {
 		if policy.Save(q.journal, s); q.journal.Asking() {
-			s.share, s.counts = nil, nil
+			s.share, s.counts, s.racks = nil, nil, nil
 		}
 		s.read, s.from = true, now
 		q.divide(j, predicted, s)
@@ -85,9 +86,14 @@ func (q reduceRule) divide(j *state.Job, predicted *state.Prediction, s *spread)
 // no map output is known.
 func (s *spread) counted() []int {
 	if !s.fresh {
-		s.fresh, s.counts = true, s.counts[:0]
+		s.fresh, s.counts, s.racks = true, s.counts[:0], s.racks[:0]
 		if s.known {
 			s.counts = shuffle.Apportion(s.share, s.from.reduces)
+		}
+		for rack, count := range s.counts {
+			if count > 0 {
+				s.racks = append(s.racks, rack)
+			}
 		}
 	}
 	return s.counts

@@ -73,6 +73,33 @@ func (t *trial) decisions(ends []int, between func(*engine.Engine, *state.Cluste
 	return rendered(all), nil
 }
 
+// offersAnsweredAsAsked: what a policy has noted to spare itself a search changes no
+// answer. A question about an offer goes by none of it.
+func offersAnsweredAsAsked(t *trial) error {
+	apps, c := slices.Clone(t.scene.Apps), t.scene.Cluster()
+	p, in := t.build(), &policy.Input{View: c.View(), Journal: &policy.Journal{}}
+	now := Epoch
+	for range 60 {
+		now = now.Add(model.Duration(t.draw(0, 3)) * model.Second)
+		c.Advance(now)
+		if i := t.draw(-8, len(apps)-1); i >= 0 {
+			apps[i].endMap(c, now)
+		}
+		in.Offer.Node = c.View().Node(t.scene.Nodes[t.draw(0, len(t.scene.Nodes)-1)].ID)
+		question := in.Journal.Begin(true)
+		asked := rendered(p.Place(in))
+		in.Journal.Discard(question)
+		placed := p.Place(in)
+		if given := rendered(placed); asked != given {
+			return fmt.Errorf("at %d an offer of %s: asked %s, given %s", now, in.Offer.Node.ID, asked, given)
+		}
+		for _, l := range placed {
+			c.Assume(l)
+		}
+	}
+	return nil
+}
+
 // endMap has the application report one more complete map, with output.
 func (a *App) endMap(c *state.Cluster, now model.Time) {
 	i := slices.IndexFunc(a.Maps, func(t model.Task) bool { return t.State != model.TaskSucceeded && t.Host != "" })

@@ -126,7 +126,7 @@ func (r *rule) Order(in *policy.Input, c *dispatch.Candidate) bool {
 	elsewhere := (waitsForTargets || r.params.RelaxFor == ForPreferred) && l.unpreferred() && r.hasTargets(in.View, c.Job, c.Stage)
 	c.Key = dispatch.Key{
 		Line: int(l), Reason: l.reason(), Least: l == first(r.saturated),
-		Good: l.good(elsewhere && r.params.RelaxFor == ForPreferred), Elsewhere: elsewhere && waitsForTargets,
+		Good: l.good(elsewhere && r.params.RelaxFor == ForPreferred), Elsewhere: elsewhere && waitsForTargets, Everywhere: l == freeLightReduce,
 	}
 	return true
 }
@@ -142,8 +142,16 @@ func (r *rule) hasTargets(v state.View, j *state.Job, s *state.Stage) bool {
 // Wanted implements dispatch.Waiter: SAMP's racks, and those with fewer of SARP's
 // reduces than wanted.
 func (r *rule) Wanted(v state.View, j *state.Job, s *state.Stage, racks []int) []int {
-	for rack := range v.Racks() {
-		if s.Kind == model.StageMap && r.mapChoice(v, j).prefers(rack) || s.Kind == model.StageReduce && r.unmet(v, j, rack) {
+	if s.Kind == model.StageMap {
+		for rack, preferred := range r.mapChoice(v, j).set {
+			if preferred {
+				racks = append(racks, rack)
+			}
+		}
+		return racks
+	}
+	for rack, count := range r.reduceChoice(v, j, true).counts {
+		if count > 0 && j.Reduce.Launched(rack) < count {
 			racks = append(racks, rack)
 		}
 	}

@@ -80,15 +80,13 @@ func (x *Index) RunningMaps(host nodes.Host) []RunningMaps { return x.running.at
 // on a host: what MapsLocalTo goes through.
 func (x *Index) StagesLocalTo(host nodes.Host) int { return len(x.demand.OnHost(host)) }
 
-// MapsLocalTo yields the live jobs with pending maps that would be node-local on a
-// host, in no order.
-func (x *Index) MapsLocalTo(host nodes.Host) iter.Seq[*Job] {
-	return func(yield func(*Job) bool) {
+// MapsLocalTo yields the jobs with pending maps that would be node-local on a host, by their
+// numbers and in no order. It does not touch the jobs, some of which may have ended.
+func (x *Index) MapsLocalTo(host nodes.Host) iter.Seq2[int, *Job] {
+	return func(yield func(int, *Job) bool) {
 		for _, e := range x.demand.OnHost(host) {
-			if e.Taken || int(e.Stage)%stageKinds != stageIndex(model.StageMap) {
-				continue
-			}
-			if j := x.numbers.of[int(e.Stage)/stageKinds]; !j.State.Final() && !yield(j) {
+			number := int(e.Stage) / stageKinds
+			if !e.Taken && int(e.Stage)%stageKinds == stageIndex(model.StageMap) && !yield(number, x.numbers.of[number]) {
 				return
 			}
 		}

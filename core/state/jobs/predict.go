@@ -69,7 +69,7 @@ func (p *Prediction) MapOutput() model.Bytes { return p.Output(p.MapInput()) }
 // maps that run there are expected to output, each so much. While no output has
 // been reported, completed maps count as running ones do.
 func (j *Job) OutputOn(rack int, each model.Bytes) model.Bytes {
-	done := j.Map.CompletedIn(rack)
+	done := topology.At(j.Map.CompletedByRack(), rack)
 	known := topology.At(j.Output.ByRack, rack)
 	if j.Output.Total <= 0 {
 		known = each * model.Bytes(done)

@@ -98,8 +98,9 @@ func (s *Stage) Launched(rack int) int { return topology.At(s.launched, rack) }
 // shorter than the number of racks.
 func (s *Stage) LaunchedByRack() []int { return s.launched }
 
-// CompletedIn returns how many tasks completed on a rack, by its number.
-func (s *Stage) CompletedIn(rack int) int { return topology.At(s.completed.ByRack(), rack) }
+// CompletedByRack returns how many tasks completed on each rack, by its number. The slice
+// may be shorter than the number of racks.
+func (s *Stage) CompletedByRack() []int { return s.completed.ByRack() }
 
 // OutputOn returns the output of completed tasks that lies on a node, as far as
 // attempts reported theirs.
@@ -167,5 +168,5 @@ func (s *Stage) recountIn(rack int32, live liveContainers) {
 	}
 	r := int(rack)
 	s.launched = topology.Extend(s.launched, r)
-	s.launched[r] = s.CompletedIn(r) + max(topology.At(s.runningIn, r), topology.At(live, r))
+	s.launched[r] = topology.At(s.completed.ByRack(), r) + max(topology.At(s.runningIn, r), topology.At(live, r))
 }
