@@ -86,7 +86,9 @@ func (r *Relay) request(now model.Time, call *asks.Request) (sent, error) {
 	if err != nil {
 		return sent{}, fmt.Errorf("marshal the ask table: %w", err)
 	}
-	r.saved = saved
+	if r.saved = saved; r.doubt.is {
+		r.saved = nil // a table in doubt is not kept, and what was before knows too few calls
+	}
 	intent := &asks.Intent{
 		Site: r.site, Advise: r.Advise,
 		Stage:  func(k asks.Key, _ bool) (model.Stage, bool) { s, known := r.stages[k]; return s, known },
@@ -107,7 +109,7 @@ func (r *Relay) request(now model.Time, call *asks.Request) (sent, error) {
 			return sent{}, err
 		}
 	}
-	if len(out.Rows) > 0 {
+	if len(out.Rows) > 0 && !r.doubt.is {
 		if r.saved, err = r.table.Marshal(); err != nil {
 			return sent{}, fmt.Errorf("marshal the ask table: %w", err)
 		}
