@@ -69,10 +69,11 @@ func (b *books) applied(own *asks.Request, out *sent, rm *RM, result *Result) st
 	}
 	for i := range out.Rows {
 		row := &out.Rows[i]
-		b.wanted[row.Key] = out.wanted[row.Key]
-		if row.Name != model.AnyName {
+		if row.Name != model.AnyName { // whether the ask is strict stays, and where it may be met so far
+			b.wanted[row.Key] = append(slices.Clone(b.wanted[row.Key]), out.wanted[row.Key]...)
 			continue
 		}
+		b.wanted[row.Key] = out.wanted[row.Key]
 		if said[row.Key] {
 			b.missed[row.Key] = 0
 		} else {
