@@ -64,6 +64,7 @@ func importRules() []importRule {
 		{"core/lab/reproduce", and(policies, "core/engine", "core/lab/workload", "core/lab/sim", "core/lab/fluid")},
 		{"core/lab/sim", and(policies, "core/engine", "core/lab/workload", "core/lab/bounds", "core/heap")},
 		{"core/lab/sim/network", topology},
+		{"core/lab/replay", and(policies, "core/engine", "core/trace")},
 
 		{"yarnproxy/rest", model},
 		{"yarnproxy/ipc", model},

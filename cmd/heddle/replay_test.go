@@ -3,101 +3,126 @@ package main
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
+	"iter"
 	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
-	"heddle/cmd/heddle/internal/settings"
-	"heddle/configs"
+	"heddle/core/engine"
+	"heddle/core/lab/replay"
 	"heddle/core/model"
+	"heddle/core/policy/builtin"
 	"heddle/core/state"
 	"heddle/core/state/snapshot"
 	"heddle/core/trace"
 	"heddle/integration/fakehadoop"
 )
 
-// replayed applies the observations of a recording to a fresh cluster.
-func replayed(t *testing.T, loaded *configs.Loaded, all []trace.Record) *snapshot.Snapshot {
-	t.Helper()
-	cfg, err := settings.State(&loaded.Config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := state.New(cfg)
-	for i := range all {
-		if o := all[i].Observation; o != nil {
-			c.Apply(*o)
-		}
-	}
-	return c.Snapshot()
-}
-
-// asJSON returns what of a snapshot follows from observations alone: not the
-// plans, and not what is sampled by the clock.
-func asJSON(t *testing.T, s *snapshot.Snapshot) map[string]any {
-	t.Helper()
-	data, err := json.Marshal(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var m map[string]any
-	if err := json.Unmarshal(data, &m); err != nil {
-		t.Fatal(err)
-	}
-	delete(m, "seq")
-	delete(m, "at_ms")
-	delete(m, "decisions")
-	delete(m, "plans")
-	delete(m, "traffic")
-	delete(m["counts"].(map[string]any), "decided_by_reason")
-	for _, a := range m["applications"].([]any) {
-		delete(a.(map[string]any), "cross_rack_bytes")
-	}
-	for _, r := range m["racks"].([]any) {
-		delete(r.(map[string]any), "uplink")
-	}
-	return m
-}
-
-// TestRecordingReplays records a service through the life of the jobs, and
-// wants the recording to give the state the service had (I5).
+// TestRecordingReplays records a service through the life of the jobs, for every
+// policy, and wants the recording to give each decision again and the state the
+// service had, all of it (I5).
 func TestRecordingReplays(t *testing.T) {
 	t.Parallel()
-	site := fakehadoop.Start(t)
-	file := filepath.Join(t.TempDir(), "seen.jsonl.zst")
-	loaded := load(t, fastConfig(site)+"record: {file: "+file+"}\n")
-	r := startWith(t, loaded)
-	eventually(t, "ready", r.ready)
-	site.At(45 * time.Second)
-	eventually(t, "TeraSort's input", func() error {
-		if a := r.app(fakehadoop.TeraSort); a == nil || !a.Input.Known {
-			return errors.New("not known")
-		}
-		return nil
-	})
-	site.At(66 * time.Second)
-	r.settled()
-	site.At(site.Span())
-	eventually(t, "its end", func() error { return cmpError(6, r.app(fakehadoop.TeraSort).Reduce.Completed) })
-	r.stop()
-	_, all := records(t, file)
-	first, second := replayed(t, loaded, all), replayed(t, loaded, all)
-	if diff := cmp.Diff(encode(t, first), encode(t, second)); diff != "" {
-		t.Errorf("two replays differ:\n%s", diff)
+	names := builtin.Registry().Names()
+	if testing.Short() {
+		names = []string{"delay", "nas", "shufflewatcher"}
 	}
-	if diff := cmp.Diff(asJSON(t, r.Snapshot()), asJSON(t, first)); diff != "" {
+	for _, policy := range names {
+		t.Run(policy, func(t *testing.T) {
+			t.Parallel()
+			site := fakehadoop.Start(t)
+			file := filepath.Join(t.TempDir(), "seen.jsonl.zst")
+			loaded := load(t, fastConfig(site)+fmt.Sprintf("record: {file: %s}\npolicy: {name: %s}\n", file, policy))
+			r := startWith(t, loaded)
+			eventually(t, "ready", r.ready)
+			site.At(45 * time.Second)
+			eventually(t, "TeraSort's input", func() error {
+				if a := r.app(fakehadoop.TeraSort); a == nil || !a.Input.Known {
+					return errors.New("not known")
+				}
+				return nil
+			})
+			site.At(66 * time.Second)
+			r.settled()
+			site.At(site.Span())
+			eventually(t, "its end", func() error { return cmpError(6, r.app(fakehadoop.TeraSort).Reduce.Completed) })
+			r.stop()
+			h, all := records(t, file)
+			checkReplay(t, &h, all, r.Snapshot())
+		})
+	}
+}
+
+// checkReplay wants the records to give the decisions among them and a snapshot.
+func checkReplay(t *testing.T, h *trace.Header, all []trace.Record, live *snapshot.Snapshot) {
+	t.Helper()
+	res, err := replay.Run(h, each(all), &replay.Options{
+		Registry: builtin.Registry(), Policies: []replay.Policy{{Name: replay.Recorded, Label: replay.Recorded}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	check := res.Runs[0].Check
+	want := kinds(all)["decision"]
+	if check.Differs != "" || check.Equal != want || (want == 0 && h.Policy == "shufflewatcher") {
+		t.Errorf("%d decisions recorded: %+v", want, *check)
+	}
+	if diff := cmp.Diff(encode(t, live), encode(t, again(t, h, all))); diff != "" {
 		t.Errorf("the recording gives another state (-service +recording):\n%s", diff)
 	}
-	if got := first.App(model.AppID(fakehadoop.TeraSort)); got == nil || got.MapOutput.Reported != 208000720 {
+	if got := live.App(model.AppID(fakehadoop.TeraSort)); got == nil || got.MapOutput.Reported != 208000720 {
 		t.Errorf("%+v", got)
+	}
+}
+
+// again returns the last snapshot of a service that sees and does what is recorded.
+func again(t *testing.T, h *trace.Header, all []trace.Record) *snapshot.Snapshot {
+	t.Helper()
+	var s replay.Settings
+	if err := json.Unmarshal(h.Settings, &s); err != nil {
+		t.Fatal(err)
+	}
+	p, err := builtin.Registry().New(h.Policy, h.Params)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := state.New(s.State)
+	e := engine.New(s.Engine, p, c)
+	var last *snapshot.Snapshot
+	publish := func() {
+		last = c.Snapshot()
+		e.Log().AddTo(last)
+	}
+	for i := range all {
+		o := all[i].Observation
+		if o == nil {
+			continue
+		}
+		_, _ = engine.Step(c, e, *o)
+		if f, is := o.Fact.(model.RoundFact); is && f.App == "" {
+			publish()
+		}
+	}
+	publish() // as the loop ends
+	return last
+}
+
+func each(all []trace.Record) iter.Seq2[trace.Record, error] {
+	return func(yield func(trace.Record, error) bool) {
+		for _, r := range all {
+			if !yield(r, nil) {
+				return
+			}
+		}
 	}
 }
 
 func encode(t *testing.T, s *snapshot.Snapshot) string {
 	t.Helper()
-	data, err := json.Marshal(s)
+	data, err := json.MarshalIndent(s, "", " ")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,6 +19,10 @@ const (
 	SourceRelay     Source = "relay"     // the allocate calls that pass heddle's relay
 )
 
+// SourceService is the service itself, which says when it did something that a replay
+// has to do too. It is polled by nobody and no label value.
+const SourceService Source = "service"
+
 // Sources lists every source in a fixed order.
 func Sources() []Source {
 	return []Source{SourceRM, SourceMapReduce, SourceHistory, SourceTez, SourceHDFS, SourceUplink, SourceRelay}
@@ -198,6 +202,38 @@ type PollFact struct {
 	Bytes      Bytes      `json:"bytes"` // received
 }
 
+// SampleFact says that the load of every uplink was sampled.
+type SampleFact struct{}
+
+// RoundFact says that plans were made, of one application or of all.
+type RoundFact struct {
+	App AppID `json:"app,omitempty"`
+}
+
+// PolicyFact says what decides from here on, after the configuration was loaded again.
+type PolicyFact struct {
+	Policy     string     `json:"policy,omitempty"` // "" decides nothing
+	Params     string     `json:"params,omitempty"` // a JSON object
+	Saturation Saturation `json:"saturation"`
+}
+
+// Saturation are the settings of NetSat (ShuffleWatcher §3.1.1).
+type Saturation struct {
+	Threshold  float64  `json:"threshold"` // utilisation
+	Period     Duration `json:"period_ms"`
+	EWMA       Duration `json:"ewma_ms"`
+	Hysteresis float64  `json:"hysteresis"`
+}
+
+// Kind implements Fact.
+func (SampleFact) Kind() string { return "sample" }
+
+// Kind implements Fact.
+func (RoundFact) Kind() string { return "round" }
+
+// Kind implements Fact.
+func (PolicyFact) Kind() string { return "policy" }
+
 // Kind implements Fact.
 func (ClusterFact) Kind() string { return "cluster" }
 
@@ -292,6 +328,9 @@ func factDecoders() map[string]func([]byte) (Fact, error) {
 		"graph":      decodeFact[GraphFact],
 		"poll":       decodeFact[PollFact],
 		"history":    decodeFact[HistoryFact],
+		"sample":     decodeFact[SampleFact],
+		"round":      decodeFact[RoundFact],
+		"policy":     decodeFact[PolicyFact],
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"heddle/core/model"
+	"heddle/core/shuffle"
 	"heddle/core/state/jobs"
 )
 
@@ -36,6 +37,10 @@ func (c *Cluster) Apply(o model.Observation) {
 		c.nodes.ApplyUplink(o.At, f)
 	case model.HistoryFact:
 		_ = c.history.Recall(f.Jobs) // the reader of the file has refused what is out of range
+	case model.SampleFact:
+		c.sample()
+	case model.PolicyFact:
+		c.cfg.Saturation = shuffle.SaturationParams(f.Saturation)
 	default:
 		c.applyJobFact(o)
 	}

@@ -65,9 +65,6 @@ func New(cfg Config) *Cluster {
 // the cluster: others read it in the same goroutine, and may keep a clone.
 func (c *Cluster) History() *shuffle.History { return c.history }
 
-// SetSaturation changes NetSat's settings from the next sample on.
-func (c *Cluster) SetSaturation(p shuffle.SaturationParams) { c.cfg.Saturation = p }
-
 // View returns the read-only face of the cluster. It stays valid, and follows
 // the cluster, as long as the cluster is used by the same goroutine.
 func (c *Cluster) View() View { return View{c} }
@@ -76,6 +73,10 @@ func (c *Cluster) View() View { return View{c} }
 // calls it once per SaturationParams.Period.
 func (c *Cluster) Advance(now model.Time) {
 	c.advanceClock(now)
+	c.sample()
+}
+
+func (c *Cluster) sample() {
 	racks := c.nodes.Racks()
 	out, in := c.traffic.Rates(c.jobs.Live(), c.now, c.cfg.UplinkMaxAge, len(racks))
 	by := nodes.Sampling{Method: c.cfg.UplinkMethod, MaxAge: c.cfg.UplinkMaxAge, Saturation: c.cfg.Saturation}

@@ -28,6 +28,9 @@ func facts() []model.Fact {
 		model.GraphFact{},
 		model.HistoryFact{},
 		model.PollFact{},
+		model.SampleFact{},
+		model.RoundFact{},
+		model.PolicyFact{},
 	}
 }
 

@@ -140,8 +140,8 @@ func (r *Reader) decodeHeader(data []byte) error {
 	if probe.Format == nil {
 		return fmt.Errorf("%w: the first line has no format", ErrGarbage)
 	}
-	if *probe.Format != Format {
-		return fmt.Errorf("%w %d: this version reads format %d", ErrFormat, *probe.Format, Format)
+	if *probe.Format < 1 || *probe.Format > Format {
+		return fmt.Errorf("%w %d: this version reads formats 1 to %d", ErrFormat, *probe.Format, Format)
 	}
 	return strict(data, &r.header)
 }

@@ -27,8 +27,9 @@ import (
 	"heddle/core/model"
 )
 
-// Format is the number of the only format this package writes and reads.
-const Format = 1
+// Format is the number of the format this package writes. It reads format 1 too, which
+// lacks settings, and observations of when the service sampled and planned.
+const Format = 2
 
 // MaxLine is the length in bytes of the longest line a Writer writes, newline
 // included, and the default limit of a Reader. It leaves room for the blocks
@@ -75,6 +76,7 @@ type Header struct {
 	Seed          uint64          `json:"seed"`
 	Start         model.Time      `json:"start_ms"`
 	Pseudonymized bool            `json:"pseudonymized"`
+	Settings      json.RawMessage `json:"settings,omitempty"` // of the service: what a replay needs to take the same decisions
 	// Topology holds the hosts of each rack as they were known at the start.
 	Topology map[model.RackID][]string `json:"topology,omitempty"`
 }

@@ -40,12 +40,8 @@ func (l *Loop) planApp(app model.AppID) []*model.Plan {
 	if l.engine == nil {
 		return nil
 	}
-	decisions, err := l.engine.PlanApp(l.now(), app)
-	if err != nil {
+	if err := l.step(model.RoundFact{App: app}); err != nil {
 		return nil // the next round meets the same error and logs it
-	}
-	for i := range decisions {
-		l.recorder.Decision(decisions[i])
 	}
 	return l.engine.Log().Plans(app)
 }
@@ -83,7 +79,7 @@ func (l *Loop) Suppose(ctx context.Context, app model.App, facts []model.Fact) (
 
 // Reconfigure replaces the policy, unless build returns nil, and the settings of
 // NetSat. If build fails, nothing changes.
-func (l *Loop) Reconfigure(ctx context.Context, saturation shuffle.SaturationParams, build func(*state.Cluster) (*engine.Engine, error)) error {
+func (l *Loop) Reconfigure(ctx context.Context, to model.PolicyFact, build func(*state.Cluster) (*engine.Engine, error)) error {
 	failed := make(chan error, 1)
 	err := l.do(ctx, func() {
 		e, err := build(l.cluster)
@@ -96,7 +92,7 @@ func (l *Loop) Reconfigure(ctx context.Context, saturation shuffle.SaturationPar
 			}
 			l.engine = e
 		}
-		l.cluster.SetSaturation(saturation)
+		_ = l.step(to) // plans nothing
 	})
 	if err != nil {
 		return err

@@ -107,7 +107,7 @@ func (l *Loop) Run(ctx context.Context, rec Recorder) {
 		case call := <-l.calls:
 			call()
 		case <-sample.C:
-			l.cluster.Advance(l.now())
+			_ = l.step(model.SampleFact{}) // samples nothing that can fail
 		case <-publish.C:
 			l.decide()
 			l.publish()
@@ -135,17 +135,25 @@ func (l *Loop) apply(o model.Observation) {
 	l.recorder.Observation(o)
 }
 
-func (l *Loop) decide() {
-	if l.engine == nil {
-		return
-	}
-	start := time.Now()
-	decisions, err := l.engine.Plan(l.now())
-	l.opts.Metrics.Round(l.engine.Name(), time.Since(start))
-	l.rounds.log(l.log, l.engine.Name(), err)
+// step has the loop itself do something now, and records that and what was decided.
+func (l *Loop) step(f model.Fact) error {
+	o := model.Observation{Source: model.SourceService, At: l.now(), Fact: f}
+	l.recorder.Observation(o)
+	decisions, err := engine.Step(l.cluster, l.engine, o)
 	for i := range decisions {
 		l.recorder.Decision(decisions[i])
 	}
+	return err
+}
+
+func (l *Loop) decide() {
+	start := time.Now()
+	err := l.step(model.RoundFact{})
+	if l.engine == nil {
+		return
+	}
+	l.opts.Metrics.Round(l.engine.Name(), time.Since(start))
+	l.rounds.log(l.log, l.engine.Name(), err)
 }
 
 func (l *Loop) publish() {

@@ -38,16 +38,23 @@ func (p oneRack) Plan(in *policy.Input) []model.Plan {
 
 // kept is a recorder and the loop's notes at once.
 type kept struct {
-	observations []model.Observation
+	observations []model.Observation // of others
+	done         []model.Observation // of what the loop did itself
 	decisions    []model.Decision
 	full         []string
 	roundCount   int
 }
 
-func (k *kept) Observation(o model.Observation) { k.observations = append(k.observations, o) }
-func (k *kept) Decision(d model.Decision)       { k.decisions = append(k.decisions, d) }
-func (k *kept) Round(string, time.Duration)     { k.roundCount++ }
-func (k *kept) QueueFull(queue string)          { k.full = append(k.full, queue) }
+func (k *kept) Observation(o model.Observation) {
+	if o.Source == model.SourceService {
+		k.done = append(k.done, o)
+	} else {
+		k.observations = append(k.observations, o)
+	}
+}
+func (k *kept) Decision(d model.Decision)   { k.decisions = append(k.decisions, d) }
+func (k *kept) Round(string, time.Duration) { k.roundCount++ }
+func (k *kept) QueueFull(queue string)      { k.full = append(k.full, queue) }
 
 // bench is a loop under test, on the clock of a synctest bubble.
 type bench struct {
@@ -121,6 +128,9 @@ func TestLoopDecidesAndPublishes(t *testing.T) {
 		b.end(t)
 		if s == nil || len(s.Apps) != 1 || len(s.Plans[s.Apps[0].ID]) != 1 || s.Plans[s.Apps[0].ID][0].Racks[0].Rack != "/r1" {
 			t.Fatalf("snapshot %+v", s)
+		}
+		if len(b.done) != 2 || b.done[0].Fact != (model.SampleFact{}) && b.done[1].Fact != (model.SampleFact{}) || b.done[0].Fact == b.done[1].Fact {
+			t.Errorf("recorded of itself: %+v, want a sample and a round", b.done)
 		}
 		if len(b.decisions) != 1 || b.roundCount != 1 || len(b.observations) != 5 {
 			t.Errorf("%d decisions, %d rounds, %d observations", len(b.decisions), b.roundCount, len(b.observations))

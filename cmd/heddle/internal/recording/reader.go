@@ -3,11 +3,13 @@ package recording
 import (
 	"bufio"
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"iter"
+	"os"
 
 	"github.com/klauspost/compress/zstd"
 
@@ -120,4 +122,38 @@ func decompress(src io.Reader) (io.ReadCloser, error) {
 		return nil, fmt.Errorf("read recording: %w", err)
 	}
 	return dec.IOReadCloser(), nil
+}
+
+// What a file is, by its first line.
+const (
+	KindRecording = "recording"
+	KindWorkload  = "workload"
+)
+
+// Identify returns what a file is, compressed or plain; "" if that is nothing of heddle's.
+func Identify(path string) string {
+	f, err := os.Open(path) //nolint:gosec // the operator names it
+	if err != nil {
+		return ""
+	}
+	defer f.Close() //nolint:errcheck // only read
+	lines, err := decompress(f)
+	if err != nil {
+		return ""
+	}
+	defer lines.Close() //nolint:errcheck // only read
+	var header struct {
+		Format      *int    `json:"format"`
+		Kind        string  `json:"kind"`
+		ToolVersion *string `json:"tool_version"`
+	}
+	err = json.NewDecoder(io.LimitReader(lines, 1<<20)).Decode(&header)
+	switch {
+	case err != nil || header.Format == nil:
+	case header.Kind == KindWorkload:
+		return KindWorkload
+	case header.ToolVersion != nil:
+		return KindRecording
+	}
+	return ""
 }

@@ -9,6 +9,7 @@ import (
 	"heddle/cmd/heddle/internal/settings"
 	"heddle/configs"
 	"heddle/core/engine"
+	"heddle/core/model"
 	"heddle/core/state"
 )
 
@@ -35,7 +36,11 @@ func (s *Service) Reload(ctx context.Context, load func() (*configs.Loaded, erro
 		}
 		return settings.Engine(cfg, cluster)
 	}
-	if err := s.loop.Reconfigure(ctx, settings.Saturation(cfg), policy); err != nil {
+	to := model.PolicyFact{Saturation: model.Saturation(settings.Saturation(cfg))}
+	if cfg.Mode != configs.ModeObserve {
+		to.Policy, to.Params = cfg.Policy.Name, string(cfg.Policy.Params.JSON())
+	}
+	if err := s.loop.Reconfigure(ctx, to, policy); err != nil {
 		s.log.Error("configuration not reloaded; the one in force stays", "error", err)
 		return
 	}

@@ -3,6 +3,7 @@
 package service
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"sync/atomic"
@@ -19,6 +20,7 @@ import (
 	"heddle/configs"
 	"heddle/configs/strict"
 	"heddle/core/engine"
+	"heddle/core/lab/replay"
 	"heddle/core/model"
 	"heddle/core/shuffle"
 	"heddle/core/state"
@@ -177,9 +179,9 @@ func (s *Service) OpenRecording() (*recording.Recorder, error) {
 	if c.Record.File == "" {
 		return nil, nil // a nil Recorder records nothing
 	}
-	h := trace.Header{ToolVersion: s.opts.Version, ConfigHash: loaded.Hash(), Seed: 1, Start: s.now()}
-	if c.Mode != configs.ModeObserve {
-		h.Policy, h.Params = c.Policy.Name, c.Policy.Params.JSON()
+	h, err := recordingHeader(loaded, s.opts.Version, s.now())
+	if err != nil {
+		return nil, err
 	}
 	rec, err := recording.Create(c.Record.File, recording.Options{
 		Header: h, MaxBytes: int64(c.Record.MaxSize), FlushEvery: min(c.Record.FlushInterval.Std(), time.Second),
@@ -190,6 +192,21 @@ func (s *Service) OpenRecording() (*recording.Recorder, error) {
 	}
 	s.log.Info("recording", "file", c.Record.File)
 	return rec, nil
+}
+
+// recordingHeader returns what has to be known to replay a recording.
+func recordingHeader(loaded *configs.Loaded, version string, start model.Time) (trace.Header, error) {
+	c := &loaded.Config
+	h := trace.Header{ToolVersion: version, ConfigHash: loaded.Hash(), Seed: 1, Start: start}
+	if c.Mode != configs.ModeObserve {
+		h.Policy, h.Params = c.Policy.Name, c.Policy.Params.JSON()
+	}
+	cluster, err := settings.State(c)
+	if err != nil {
+		return h, err
+	}
+	h.Settings, err = json.Marshal(replay.Settings{State: cluster, Engine: settings.EngineOptions(c)})
+	return h, err
 }
 
 // now returns the service's time as observations have it.

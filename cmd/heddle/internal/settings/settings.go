@@ -101,9 +101,14 @@ func Engine(c *configs.Config, cluster *state.Cluster) (*engine.Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	opts := engine.DefaultOptions(c.Policy.Name)
-	opts.MaxAge = c.State.MaxAge.Model()
-	return engine.New(opts, p, cluster), nil
+	return engine.New(EngineOptions(c), p, cluster), nil
+}
+
+// EngineOptions returns the settings of the configured policy's engine.
+func EngineOptions(c *configs.Config) engine.Options {
+	o := engine.DefaultOptions(c.Policy.Name)
+	o.MaxAge = c.State.MaxAge.Model()
+	return o
 }
 
 // KnownPolicy checks the name and the parameters of a policy for configs.Load.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"heddle/cmd/heddle/internal/policyflag"
 	"io"
 	"slices"
 	"strconv"
@@ -66,7 +67,7 @@ type Result struct {
 	Cluster  ClusterSummary   `json:"cluster"`
 	Runs     []sim.Run        `json:"runs"` // by policy in the order asked for, and by seed
 
-	policies []variant // their labels, for people
+	policies []policyflag.Policy // their labels, for people
 	seeds    []uint64
 	report   string // the page, if one was written
 }
@@ -113,7 +114,7 @@ func (o *Options) prepare() (*experiment, error) {
 	if s.seeds, err = parseSeeds(o.Seeds); err != nil {
 		return nil, exit.NewUsageError(err)
 	}
-	if s.policies, err = parseVariants(o.Policies, o.Params); err != nil {
+	if s.policies, err = policyflag.Parse(o.Policies, o.Params); err != nil {
 		return nil, exit.NewUsageError(err)
 	}
 	if s.relay, err = o.openRelay(s.policies); err != nil {

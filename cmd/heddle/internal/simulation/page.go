@@ -38,7 +38,7 @@ func (res *Result) writeReport(dir, command, version string) error {
 	for i := range res.policies {
 		for j := range res.runsOf(i) {
 			run := res.runsOf(i)[j]
-			run.Policy = res.policies[i].label
+			run.Policy = res.policies[i].Label
 			in.Runs = append(in.Runs, run)
 		}
 	}

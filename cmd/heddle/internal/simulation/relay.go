@@ -3,6 +3,7 @@ package simulation
 import (
 	"errors"
 	"fmt"
+	"heddle/cmd/heddle/internal/policyflag"
 
 	"heddle/core/lab/sim"
 	"heddle/core/lab/workload"
@@ -25,7 +26,7 @@ const relayEvery = 2 * model.Second
 
 // openRelay looks up the scheduler of --relay; it returns nil without one. A policy in
 // the relay is labelled POLICY@SCHEDULER.
-func (o *Options) openRelay(policies []variant) (*relay, error) {
+func (o *Options) openRelay(policies []policyflag.Policy) (*relay, error) {
 	if o.Relay == "" {
 		return nil, nil // no relay is none
 	}
@@ -37,8 +38,8 @@ func (o *Options) openRelay(policies []variant) (*relay, error) {
 	}
 	e, _ := builtin.Registry().Lookup(o.Relay)
 	for i := range policies {
-		if policies[i].name != o.Relay {
-			policies[i].label += "@" + o.Relay
+		if policies[i].Name != o.Relay {
+			policies[i].Label += "@" + o.Relay
 		}
 	}
 	return &relay{
@@ -49,23 +50,23 @@ func (o *Options) openRelay(policies []variant) (*relay, error) {
 
 // newSim prepares a run in which the policy is the scheduler, or in which it makes the
 // plans of a relay before the scheduler.
-func (r *relay) newSim(params sim.Params, c sim.Cluster, w *workload.Workload, p *variant, pol policy.Policy) (*sim.Sim, error) {
-	relayed := r != nil && r.scheduler != p.name
+func (r *relay) newSim(params sim.Params, c sim.Cluster, w *workload.Workload, p *policyflag.Policy, pol policy.Policy) (*sim.Sim, error) {
+	relayed := r != nil && r.scheduler != p.Name
 	// CapacityScheduler fills a node in one heartbeat (per-node-heartbeat.multiple-assignments-enabled).
-	params.Multiple = params.Multiple || p.name == capacity.Name && !relayed || relayed && r.scheduler == capacity.Name
+	params.Multiple = params.Multiple || p.Name == capacity.Name && !relayed || relayed && r.scheduler == capacity.Name
 	if !relayed {
-		return sim.New(params, c, w, p.name, pol)
+		return sim.New(params, c, w, p.Name, pol)
 	}
 	scheduler, err := r.build(nil)
 	if err != nil {
 		return nil, err
 	}
-	world, err := sim.New(params, c, w, p.name+"@"+r.scheduler, scheduler)
+	world, err := sim.New(params, c, w, p.Name+"@"+r.scheduler, scheduler)
 	if err != nil {
 		return nil, err
 	}
 	by := r.steering
-	by.Name, by.Policy = p.name, pol
+	by.Name, by.Policy = p.Name, pol
 	world.Steer(by)
 	return world, nil
 }

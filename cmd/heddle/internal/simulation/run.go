@@ -3,6 +3,7 @@ package simulation
 import (
 	"context"
 	"fmt"
+	"heddle/cmd/heddle/internal/policyflag"
 	"io"
 	"math"
 	"runtime"
@@ -23,7 +24,7 @@ type experiment struct {
 	work     *workload.Workload
 	cluster  sim.Cluster
 	params   sim.Params
-	policies []variant
+	policies []policyflag.Policy
 	relay    *relay // nil without
 	seeds    []uint64
 }
@@ -44,7 +45,7 @@ func (s *experiment) run(ctx context.Context, stderr io.Writer) ([]sim.Run, erro
 			var err error
 			runs[i], err = s.runOne(groupCtx, p, seed, func(part float64) { progress.set(i, part) })
 			if err != nil {
-				return fmt.Errorf("%s, seed %d: %w", p.label, seed, err)
+				return fmt.Errorf("%s, seed %d: %w", p.Label, seed, err)
 			}
 			progress.set(i, 1)
 			return nil
@@ -60,9 +61,9 @@ func (s *experiment) run(ctx context.Context, stderr io.Writer) ([]sim.Run, erro
 }
 
 // runOne runs one policy with one seed, and reports the part of the jobs that is done.
-func (s *experiment) runOne(ctx context.Context, p *variant, seed uint64, report func(part float64)) (sim.Run, error) {
+func (s *experiment) runOne(ctx context.Context, p *policyflag.Policy, seed uint64, report func(part float64)) (sim.Run, error) {
 	start := time.Now()
-	pol, err := p.build()
+	pol, err := p.Build()
 	if err != nil {
 		return sim.Run{}, err
 	}
@@ -80,7 +81,7 @@ func (s *experiment) runOne(ctx context.Context, p *variant, seed uint64, report
 	if err != nil {
 		return sim.Run{}, err
 	}
-	run.Params, run.WallS, run.PeakRSS = p.allParams, time.Since(start).Seconds(), peakRSS()
+	run.Params, run.WallS, run.PeakRSS = p.All, time.Since(start).Seconds(), peakRSS()
 	return run, nil
 }
 

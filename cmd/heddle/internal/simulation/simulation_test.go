@@ -3,101 +3,14 @@ package simulation
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
-	"heddle/cmd/heddle/internal/policylist"
+	"heddle/cmd/heddle/internal/policyflag"
 	"heddle/cmd/heddle/internal/workloadfile"
 	"heddle/core/lab/sim"
 	"heddle/core/model"
 )
-
-// asked returns the policies of a command line: label and the parameters that were given.
-func asked(t *testing.T, list string, params ...string) []string {
-	t.Helper()
-	all, err := parseVariants(list, params)
-	if err != nil {
-		t.Fatalf("%s %v: %v", list, params, err)
-	}
-	var got []string
-	for _, p := range all {
-		got = append(got, p.label+" "+string(p.givenParams))
-	}
-	return got
-}
-
-func TestParsePolicies(t *testing.T) {
-	t.Parallel()
-	for _, tt := range []struct {
-		list   string
-		params []string
-		want   []string
-	}{
-		{"fair", nil, []string{"fair {}"}},
-		{" fair , nas", nil, []string{"fair {}", "nas {}"}},
-		{`nas{"map_skips":7,"skips":"count"},fifo`, nil, []string{`nas {"map_skips":7,"skips":"count"}`, "fifo {}"}},
-		{`nas { "map_skips": 7 } , nas`, nil, []string{`nas{"map_skips":7} {"map_skips":7}`, "nas {}"}},
-		{`nas,nas{"map_skips":7}`, []string{"nas.skips=count"}, []string{`nas{"skips":"count"} {"skips":"count"}`, `nas{"map_skips":7,"skips":"count"} {"map_skips":7,"skips":"count"}`}},
-		{"nas", []string{"nas.map_skips=7", `nas.skips="count"`, "nas.map_skips=8"}, []string{`nas {"map_skips":8,"skips":"count"}`}},
-		{"delay", []string{"delay.mode=yarn", "delay.locality.threshold.node=0.5"}, []string{`delay {"locality.threshold.node":0.5,"mode":"yarn"}`}},
-	} {
-		if diff := cmp.Diff(tt.want, asked(t, tt.list, tt.params...)); diff != "" {
-			t.Errorf("%s %v (-want +got):\n%s", tt.list, tt.params, diff)
-		}
-	}
-}
-
-// A result has all parameters of a policy: those given, and the defaults of the others.
-func TestParams(t *testing.T) {
-	t.Parallel()
-	list, err := policylist.All()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, p := range list {
-		all, err := parseVariants(p.Name, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(string(p.Params), string(all[0].allParams)); diff != "" {
-			t.Errorf("%s without parameters (-defaults +got):\n%s", p.Name, diff)
-		}
-	}
-	all, err := parseVariants("nas", []string{"nas.map_skips=7"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got map[string]any
-	if err := json.Unmarshal(all[0].allParams, &got); err != nil || got["map_skips"] != 7.0 || got["reduce_skips"] != 135.0 {
-		t.Errorf("%s: %v", all[0].allParams, err)
-	}
-}
-
-// Any list of policies and any parameter is read, or refused with an error.
-func FuzzParsePolicies(f *testing.F) {
-	f.Add("fair,delay", "delay.mode=yarn")
-	f.Add(`nas{"map_skips":7,"skips":"count"},nas`, `nas.gamma_remote=4`)
-	f.Add(`capacity{"queues":{"root.a":{"capacity":30}}}`, "capacity.x={")
-	f.Fuzz(func(t *testing.T, list, param string) {
-		all, err := parseVariants(list, []string{param})
-		if err != nil {
-			return
-		}
-		labels := map[string]bool{}
-		for _, p := range all {
-			if labels[p.label] || !json.Valid(p.givenParams) || !json.Valid(p.allParams) {
-				t.Fatalf("%+v", p)
-			}
-			labels[p.label] = true
-			if _, err := p.build(); err != nil {
-				t.Fatalf("%s: %v", p.label, err)
-			}
-		}
-	})
-}
 
 func TestCells(t *testing.T) {
 	t.Parallel()
@@ -116,7 +29,7 @@ func TestCells(t *testing.T) {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
-	a := Result{policies: []variant{{label: "fair"}, {label: "nas"}}, seeds: []uint64{1, 2}, Runs: make([]sim.Run, 4)}
+	a := Result{policies: []policyflag.Policy{{Label: "fair"}, {Label: "nas"}}, seeds: []uint64{1, 2}, Runs: make([]sim.Run, 4)}
 	a.Runs[2].Seed, a.Runs[2].Preempted = 1, 3
 	a.Runs[3].Seed, a.Runs[3].Preempted, a.Runs[3].Rejected = 2, 14, 1
 	var out bytes.Buffer

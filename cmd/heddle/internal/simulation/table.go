@@ -125,7 +125,7 @@ func (res *Result) printRows(w io.Writer, columns []column) {
 	}
 	fmt.Fprintln(w)
 	for i := range res.policies {
-		fmt.Fprint(w, res.policies[i].label)
+		fmt.Fprint(w, res.policies[i].Label)
 		for _, c := range columns {
 			fmt.Fprintf(w, "\t%s", c.cell(res.runsOf(i)))
 		}
@@ -182,7 +182,7 @@ func (res *Result) printNotes(w io.Writer) {
 				}
 			}
 			if len(counts) > 0 {
-				fmt.Fprintf(w, "%s%s: %s: %s\n", before, res.policies[i].label, note.text, strings.Join(counts, ", "))
+				fmt.Fprintf(w, "%s%s: %s: %s\n", before, res.policies[i].Label, note.text, strings.Join(counts, ", "))
 				before = ""
 			}
 		}

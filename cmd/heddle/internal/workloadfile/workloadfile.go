@@ -11,6 +11,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"heddle/cmd/heddle/internal/exit"
+	"heddle/cmd/heddle/internal/recording"
 	"heddle/core/lab/workload"
 )
 
@@ -29,6 +30,9 @@ func Open(name string, lenient bool) (*workload.Workload, error) {
 	}
 	defer f.Close() //nolint:errcheck // it was only read
 	w, err := read(f, name, lenient)
+	if err != nil && recording.Identify(name) == recording.KindRecording {
+		return nil, fmt.Errorf("--workload: %s is a recording, no workload: heddle replay %s runs it", name, name)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("--workload: %w", err)
 	}

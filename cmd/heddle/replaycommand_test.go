@@ -1,0 +1,108 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"heddle/cmd/heddle/internal/exit"
+	"heddle/cmd/heddle/internal/replaying"
+)
+
+// bundled is the recording of a real cluster that the demo plays, of format 1.
+const bundled = "internal/demo/recording.jsonl.zst"
+
+func replayConfig(t *testing.T) string {
+	t.Helper()
+	return writeFile(t, "heddle.yml", "resource_manager: {urls: [\"http://rm:8088\"]}\nhdfs: {name_nodes: [\"http://nn:9870\"]}\nuplinks: {capacity: 100Mbps}\n")
+}
+
+// TestReplayCommand replays the bundled recording: ShuffleWatcher would have sent less
+// across racks than what was recorded, and no policy less than the least.
+func TestReplayCommand(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	code, out, errs := heddle(t, "replay", bundled, "--config", replayConfig(t), "--policies", "shufflewatcher,fair", "--report", dir, "-o", "json",
+		"--assert", "shufflewatcher.cross_rack_bytes.total < 0.9*actual", "--assert", "shufflewatcher.cross_rack_bytes.total >= least")
+	if code != exit.OK {
+		t.Fatalf("exit %d: %s", code, errs)
+	}
+	var res replaying.Result
+	if err := json.Unmarshal([]byte(out), &res); err != nil {
+		t.Fatal(err)
+	}
+	sw, fair := &res.Runs[0], &res.Runs[1]
+	if res.Recording.Jobs != 2 || sw.Jobs != 2 || sw.Recorded != fair.Recorded || sw.Least != fair.Least || fair.Regret.Net != 0 {
+		t.Errorf("%+v", res)
+	}
+	if sw.Recorded.Total-sw.CrossRack.Total != sw.Regret.Net || len(res.Assertions) != 2 {
+		t.Errorf("%+v", sw)
+	}
+	lines, err := os.ReadFile(filepath.Join(dir, "applications.jsonl"))
+	if err != nil || strings.Count(string(lines), "\n") != 4 {
+		t.Errorf("accounts of two applications under two policies: %s, %v", lines, err)
+	}
+	kept, err := os.ReadFile(filepath.Join(dir, "replay.json"))
+	if err != nil || !strings.Contains(string(kept), `"cross_rack_bytes"`) {
+		t.Errorf("%s, %v", kept, err)
+	}
+	if code, out, errs := heddle(t, "replay", bundled, "--config", replayConfig(t), "--policies", "shufflewatcher"); code != exit.OK || !strings.Contains(out, "(as recorded)") || !strings.Contains(out, "once a second is assumed") {
+		t.Errorf("exit %d: %s%s", code, out, errs)
+	}
+}
+
+// A failed assertion names both numbers, and nothing else is wrong: exit code 1.
+func TestReplayGate(t *testing.T) {
+	t.Parallel()
+	code, out, errs := heddle(t, "replay", bundled, "--config", replayConfig(t), "--policies", "fair", "--assert", "fair.cross_rack_bytes.total < 0.9*actual", "--assert", "fair.jobs > 1")
+	if code != exit.Failed || !strings.Contains(errs, "does not hold: 1.66") || strings.Contains(errs, "fair.jobs") {
+		t.Errorf("exit %d: %s", code, errs)
+	}
+	if !strings.Contains(out, "fair.jobs > 1: holds (2, 1)") {
+		t.Error(out)
+	}
+}
+
+func TestReplayRefuses(t *testing.T) {
+	t.Parallel()
+	plain := filepath.Join(t.TempDir(), "jobs.jsonl")
+	if err := os.WriteFile(plain, []byte(simJobs), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(bundled)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cut := filepath.Join(t.TempDir(), "cut.jsonl.zst")
+	if err := os.WriteFile(cut, data[:len(data)*2/3], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	config := replayConfig(t)
+	for _, tt := range []struct {
+		args []string
+		code int
+		says string
+	}{
+		{[]string{"replay"}, exit.Usage, "name one recording"},
+		{[]string{"replay", bundled, bundled}, exit.Usage, "name one recording"},
+		{[]string{"replay", bundled, "--policies", ""}, exit.Usage, "--policies"},
+		{[]string{"replay", bundled, "--policies", "nosuch"}, exit.Usage, "want one of"},
+		{[]string{"replay", bundled, "--policies", "recorded{\"a\":1}"}, exit.Usage, "takes no parameters"},
+		{[]string{"replay", bundled, "--policies", "nas", "--since", "yesterday"}, exit.Usage, "--since"},
+		{[]string{"replay", bundled, "--policies", "nas", "--assert", "nas.jobs = 2"}, exit.Usage, "column 10"},
+		{[]string{"replay", bundled, "--policies", "nas", "--config", config, "--assert", "dawn.jobs > 2"}, exit.Usage, "no policy"},
+		{[]string{"replay", bundled, "--policies", "nas"}, exit.Failed, "give them with --config"},
+		{[]string{"replay", "nosuch.jsonl.zst", "--policies", "nas"}, exit.Failed, "nosuch.jsonl.zst"},
+		{[]string{"replay", plain, "--policies", "nas"}, exit.Failed, "heddle simulate --workload"},
+		{[]string{"replay", cut, "--policies", "nas", "--config", config}, exit.Failed, "truncated"},
+		{[]string{"replay", cut, "--policies", "nas", "--config", config, "--allow-truncated"}, exit.OK, "what comes before is replayed"},
+		{[]string{"simulate", "--workload", bundled, "--cluster", simCluster4, "--policies", "nas"}, exit.Failed, "heddle replay"},
+	} {
+		code, _, errs := heddle(t, tt.args...)
+		if code != tt.code || !strings.Contains(errs, tt.says) {
+			t.Errorf("%v: exit %d: %s, want %d and %q", tt.args, code, errs, tt.code, tt.says)
+		}
+	}
+}

@@ -1,0 +1,355 @@
+package replay
+
+import (
+	"math"
+	"slices"
+
+	"heddle/core/engine"
+	"heddle/core/model"
+	"heddle/core/shuffle"
+	"heddle/core/state"
+	"heddle/core/topology"
+)
+
+// JobAccount is what one job's data sent across racks where its tasks ran, and would
+// have sent where a policy wanted them.
+type JobAccount struct {
+	App     model.AppID  `json:"application"`
+	Policy  string       `json:"policy"`
+	Ended   model.Time   `json:"ended_ms"`
+	Maps    StageAccount `json:"maps"`
+	Reduces StageAccount `json:"reduces"`
+	MapRead Bytes        `json:"map_read_bytes"` // input read from another rack
+	Shuffle Bytes        `json:"shuffle_bytes"`  // across racks
+	Busiest Bytes        `json:"busiest_bytes"`  // of the shuffle, on the most loaded uplink in one direction
+
+	output model.Bytes
+	began  model.Time // of the first reduce, 0 without any
+	flows  [2][]flow  // as recorded, as wanted
+}
+
+// StageAccount is where the containers of a stage were allocated and wanted.
+type StageAccount struct {
+	Allocated map[model.RackID]int `json:"allocated"`
+	Wanted    map[model.RackID]int `json:"wanted"`
+	Moved     int                  `json:"moved"`   // wanted on another rack than where they were allocated
+	Planned   bool                 `json:"planned"` // a plan with racks was in force for one of them
+}
+
+// Bytes compares a figure as recorded with that of the policy and the least there is
+// (algorithms.md 4.2).
+type Bytes struct {
+	Recorded model.Bytes `json:"recorded"`
+	Policy   model.Bytes `json:"policy"`
+	Least    model.Bytes `json:"least"`
+}
+
+func (b *Bytes) add(o Bytes) {
+	b.Recorded += o.Recorded
+	b.Policy += o.Policy
+	b.Least += o.Least
+}
+
+// flow is what one rack sends another.
+type flow struct {
+	kind     kind
+	src, dst int
+	bytes    float64
+}
+
+type kind int
+
+const (
+	shuffled kind = iota
+	mapRead
+	kinds
+)
+
+// stagePlaced follows the containers of one stage, by rack number.
+type stagePlaced struct {
+	seen, wanted []int
+	moved        int
+	planned      bool
+}
+
+// accounts follow the jobs of a cluster.
+type accounts struct {
+	view  state.View
+	mark  state.Revision
+	jobs  map[model.AppID]*jobPlaced
+	dirty []*state.Job
+}
+
+// jobPlaced follows one job.
+type jobPlaced struct {
+	maps, reduces stagePlaced
+	began         model.Time // when a reduce was first seen
+	closed        bool
+}
+
+func newAccounts(v state.View) accounts { return accounts{view: v, jobs: map[model.AppID]*jobPlaced{}} }
+
+// follow takes note of the containers that were allocated since it was called last, at
+// the plans of a log, nil for none.
+func (a *accounts) follow(log *engine.Log) {
+	a.dirty, a.mark = a.view.Changed(a.mark, a.dirty[:0])
+	if len(a.jobs) > 2*len(a.view.Jobs())+1000 {
+		a.forget()
+	}
+	for _, j := range a.dirty {
+		p := a.jobs[j.ID]
+		if p == nil {
+			if j.State.Final() {
+				continue
+			}
+			p = &jobPlaced{}
+			a.jobs[j.ID] = p
+		}
+		if p.closed {
+			continue
+		}
+		a.allocated(&p.maps, j.Map, planOf(log, j.ID, model.StageMap))
+		a.allocated(&p.reduces, j.Reduce, planOf(log, j.ID, model.StageReduce))
+		if p.began == 0 && sum(p.reduces.seen) > 0 {
+			p.began = a.view.Now()
+		}
+	}
+}
+
+func planOf(log *engine.Log, app model.AppID, stage model.Stage) *model.Plan {
+	if log == nil {
+		return nil
+	}
+	for _, p := range log.Plans(app) {
+		if p.Stage == stage {
+			return p
+		}
+	}
+	return nil
+}
+
+// allocated takes note of what was allocated to a stage since the last look. A container
+// that was lost is taken off where it ran, or else where most are wanted.
+func (a *accounts) allocated(p *stagePlaced, s *state.Stage, plan *model.Plan) {
+	for rack, n := range s.LaunchedByRack() {
+		p.seen, p.wanted = topology.Extend(p.seen, rack), topology.Extend(p.wanted, rack)
+		for ; p.seen[rack] < n; p.seen[rack]++ {
+			to := a.wantedOn(p, s, plan, rack)
+			p.wanted = topology.Extend(p.wanted, to)
+			p.wanted[to]++
+			if to != rack {
+				p.moved++
+			}
+		}
+		for ; p.seen[rack] > n; p.seen[rack]-- {
+			from := rack
+			if p.wanted[from] == 0 {
+				from = slices.Index(p.wanted, slices.Max(p.wanted))
+			}
+			p.wanted[from]--
+		}
+	}
+}
+
+// wantedOn returns the rack on which a plan wants a container that was allocated on one: that
+// rack while the plan wants more there, or has no racks, or has all it wants; else
+// where most is missing.
+func (a *accounts) wantedOn(p *stagePlaced, s *state.Stage, plan *model.Plan, rack int) int {
+	if plan == nil || len(plan.Racks) == 0 {
+		return rack
+	}
+	p.planned = true
+	best, most := rack, 0.0
+	for i := range plan.Racks {
+		t := &plan.Racks[i]
+		r := a.view.RackOf(t.Rack)
+		if r == nil {
+			continue
+		}
+		count := float64(t.Count)
+		if t.Count == 0 {
+			count = t.Share * float64(s.Tasks())
+		}
+		missing := count - float64(topology.At(p.wanted, r.Index))
+		if r.Index == rack && missing > 0 {
+			return rack
+		}
+		if missing > most {
+			best, most = r.Index, missing
+		}
+	}
+	return best
+}
+
+// close returns the account of a job whose last facts have come; false if the job is
+// not known or was closed before.
+func (a *accounts) close(app model.AppID) (*JobAccount, bool) {
+	j, p := a.view.Job(app), a.jobs[app]
+	if j == nil || p == nil || p.closed {
+		return nil, false
+	}
+	p.closed = true
+	maps, reduces := j.Map.LaunchedByRack(), j.Reduce.LaunchedByRack()
+	acc := &JobAccount{App: app, Ended: a.view.Now(), output: shuffle.Total(j.Output.ByRack), began: p.began}
+	acc.Maps, acc.Reduces = a.stage(&p.maps, maps), a.stage(&p.reduces, reduces)
+	if sum(reduces) > 0 {
+		out, n := j.Output.ByRack, sum(reduces)
+		acc.Shuffle = Bytes{shuffle.CrossRack(out, reduces), shuffle.CrossRack(out, p.reduces.wanted), shuffle.CrossRack(out, shuffle.FewestBytes(out, n))}
+		acc.Busiest = Bytes{shuffle.Busiest(out, reduces), shuffle.Busiest(out, p.reduces.wanted), leastBusiest(out)}
+		acc.flows[0] = shuffleFlows(out, reduces)
+		acc.flows[1] = shuffleFlows(out, p.reduces.wanted)
+	}
+	if j.Input.Known && sum(maps) > 0 {
+		for i, counts := range [...][]int{maps, p.maps.wanted} {
+			read := mapReads(j.Input.Blocks, counts)
+			acc.flows[i] = append(acc.flows[i], read...)
+			bytes := model.Bytes(0)
+			for _, f := range read {
+				bytes += model.Bytes(f.bytes)
+			}
+			if i == 0 {
+				acc.MapRead.Recorded = bytes
+			} else {
+				acc.MapRead.Policy = bytes
+			}
+		}
+	}
+	return acc, true
+}
+
+// ended returns the jobs that have ended and were not closed, in order.
+func (a *accounts) ended() []model.AppID {
+	var out []model.AppID
+	for app, p := range a.jobs { // order-free: sorted below
+		if j := a.view.Job(app); j != nil && j.State.Final() && !p.closed {
+			out = append(out, app)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// firstBegan returns when the first reduce of any job began that is not closed, the latest
+// time of all without any.
+func (a *accounts) firstBegan() model.Time {
+	first := model.Time(math.MaxInt64)
+	for _, p := range a.jobs { // order-free: a minimum
+		if !p.closed && p.began > 0 {
+			first = min(first, p.began)
+		}
+	}
+	return min(first, a.view.Now())
+}
+
+// unfinished counts the jobs that have not ended.
+func (a *accounts) unfinished() int {
+	n := 0
+	for _, p := range a.jobs { // order-free: a count
+		if !p.closed {
+			n++
+		}
+	}
+	return n
+}
+
+// forget drops what is kept of jobs that the cluster has forgotten.
+func (a *accounts) forget() {
+	for app := range a.jobs { // order-free: each on its own
+		if a.view.Job(app) == nil {
+			delete(a.jobs, app)
+		}
+	}
+}
+
+func (a *accounts) stage(p *stagePlaced, allocated []int) StageAccount {
+	return StageAccount{Allocated: a.byID(allocated), Wanted: a.byID(p.wanted), Moved: p.moved, Planned: p.planned}
+}
+
+func (a *accounts) byID(counts []int) map[model.RackID]int {
+	out := map[model.RackID]int{}
+	racks := a.view.Racks()
+	for r, n := range counts {
+		if n != 0 && r < len(racks) {
+			out[racks[r].ID] = n
+		}
+	}
+	return out
+}
+
+// shuffleFlows are the bytes from rack to rack of a shuffle with hash-uniform keys.
+func shuffleFlows(output []model.Bytes, reduces []int) []flow {
+	n := sum(reduces)
+	var flows []flow
+	for src, m := range output {
+		for dst, k := range reduces {
+			if src != dst && m > 0 && k > 0 {
+				flows = append(flows, flow{shuffled, src, dst, float64(m) * float64(k) / float64(n)})
+			}
+		}
+	}
+	return flows
+}
+
+// leastBusiest bounds shuffle.Busiest from below, for any number of reduces: reduces in
+// exact proportion to the map output have max M_r (M - M_r) / M (algorithms.md 4.2b).
+func leastBusiest(output []model.Bytes) model.Bytes {
+	all := float64(shuffle.Total(output))
+	if all == 0 {
+		return 0
+	}
+	busiest := 0.0
+	for _, m := range output {
+		busiest = max(busiest, float64(m)*(all-float64(m))/all)
+	}
+	return model.Bytes(busiest)
+}
+
+// mapReads are the blocks that maps read from another rack, with so many maps on each
+// rack: as few as a good assignment of blocks to maps leaves. Each block goes to the
+// rack with a replica that has most maps left, those with the fewest replicas first. It
+// costs O(blocks (log blocks + replicas)).
+func mapReads(blocks []state.InputBlock, maps []int) []flow {
+	left := make([]float64, len(maps))
+	per := float64(len(blocks)) / float64(max(sum(maps), 1)) // blocks of a map
+	for r, n := range maps {
+		left[r] = float64(n) * per
+	}
+	order := make([]int, len(blocks))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return len(blocks[a].Racks) - len(blocks[b].Racks) })
+	var remote []int
+	for _, i := range order {
+		best := -1
+		for _, r := range blocks[i].Racks {
+			if topology.At(left, r) > 0 && (best < 0 || left[r] > left[best]) {
+				best = r
+			}
+		}
+		if best < 0 {
+			remote = append(remote, i)
+			continue
+		}
+		left[best]--
+	}
+	var flows []flow
+	for _, i := range remote {
+		b := &blocks[i]
+		if len(b.Racks) == 0 {
+			continue // nobody knows where it is
+		}
+		dst := slices.Index(left, slices.Max(left))
+		left[dst]--
+		flows = append(flows, flow{mapRead, b.Racks[0], dst, float64(b.Length)})
+	}
+	return flows
+}
+
+func sum(counts []int) int {
+	n := 0
+	for _, c := range counts {
+		n += c
+	}
+	return n
+}

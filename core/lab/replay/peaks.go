@@ -1,0 +1,84 @@
+package replay
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"heddle/core/model"
+)
+
+// peaks finds the highest rate on any uplink in one direction. What lies before the first
+// reduce of every job that has not ended is folded into it, so that its memory is that of
+// the live jobs.
+type peaks struct {
+	links map[direction]*link
+	added int // changes since the last fold
+}
+
+// direction is one direction of a rack's uplink.
+type direction struct {
+	rack int
+	in   bool
+}
+
+// link is the rate of one direction over time.
+type link struct {
+	level, highest float64 // bytes/s; up to where changes were folded
+	changes        []change
+}
+
+// change is a change of a rate.
+type change struct {
+	at   model.Time
+	rate float64
+}
+
+// foldEvery is how many changes are kept before those that are final are folded.
+const foldEvery = 1 << 15
+
+// add spreads what a flow carries evenly over a time.
+func (p *peaks) add(from, to model.Time, f flow) {
+	if from == 0 || to <= from {
+		return
+	}
+	rate := f.bytes / to.Sub(from).Seconds()
+	for _, d := range [...]direction{{f.src, false}, {f.dst, true}} {
+		l := p.links[d]
+		if l == nil {
+			l = &link{}
+			if p.links == nil {
+				p.links = map[direction]*link{}
+			}
+			p.links[d] = l
+		}
+		l.changes = append(l.changes, change{from, rate}, change{to, -rate})
+		p.added += 2
+	}
+}
+
+// fold folds the changes before a time, before which none will be added.
+func (p *peaks) fold(before model.Time) {
+	p.added = 0
+	for _, l := range p.links { // order-free: each on its own
+		slices.SortFunc(l.changes, func(a, b change) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.rate, b.rate)) })
+		n := 0
+		for ; n < len(l.changes) && l.changes[n].at < before; n++ {
+			l.level += l.changes[n].rate
+			l.highest = max(l.highest, l.level)
+		}
+		l.changes = slices.Delete(l.changes, 0, n)
+	}
+}
+
+// end returns the highest rate and its rack; 0 and -1 if nothing was added.
+func (p *peaks) end() (rate float64, rack int) {
+	p.fold(math.MaxInt64)
+	rack = -1
+	for d, l := range p.links { // order-free: of equal ones the first rack
+		if l.highest > rate || (l.highest == rate && rack >= 0 && d.rack < rack) {
+			rate, rack = l.highest, d.rack
+		}
+	}
+	return rate, rack
+}

@@ -1,0 +1,208 @@
+// Package replay runs a recording again: its observations through the cluster state
+// and the engine, at the instants the recording gives, once for every policy. It asks
+// where each policy wanted the containers that the recorded cluster allocated, and
+// what the jobs' data would then have sent across racks.
+//
+// A replay does not know how long tasks would have run elsewhere. Jobs arrive, tasks
+// start and end as recorded, whatever a policy wants: what is compared is the
+// placement of each stage, by the closed forms of package shuffle, with the plan that
+// was in force when a container was allocated. Bytes that a plan would have sent more
+// count as much as those it would have sent less.
+//
+// The records are read once, for all policies together. The memory of a replay is
+// that of the cluster's live jobs.
+package replay
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+
+	"heddle/core/engine"
+	"heddle/core/model"
+	"heddle/core/policy"
+	"heddle/core/state"
+	"heddle/core/trace"
+)
+
+// Settings are what a recording's header has of the service that wrote it: what a
+// replay needs to take the same decisions (I5).
+type Settings struct {
+	State  state.Config   `json:"state"`
+	Engine engine.Options `json:"engine"` // without a name
+}
+
+// Recorded is the name of the policy that the recorded service ran, with its
+// parameters, and with the changes of a reload.
+const Recorded = "recorded"
+
+// Policy is one policy to replay.
+type Policy struct {
+	Name   string          // registered, or Recorded
+	Label  string          // as results name it
+	Params json.RawMessage // as given; none of Recorded
+}
+
+// Options say what is replayed.
+type Options struct {
+	Registry policy.Registry
+	Policies []Policy
+	// Since and Until bound the jobs that count by their ends; 0 is no bound. All observations before Until are
+	// applied whatever Since is.
+	Since, Until model.Time
+	// Settings are used in place of those in the header; nil uses these.
+	Settings *Settings
+	// Job is shown the account of each job that counts, when it has ended; nil for nobody.
+	Job func(*JobAccount)
+}
+
+// ErrNoSettings says that a recording's header has no settings, and none were given.
+var ErrNoSettings = errors.New("the recording does not have the settings of the service that wrote it, as an earlier heddle wrote it")
+
+// Run replays the records of a recording.
+func Run(h *trace.Header, records iter.Seq2[trace.Record, error], o *Options) (*Result, error) {
+	s, err := o.settings(h)
+	if err != nil {
+		return nil, err
+	}
+	r := &replay{header: h, settings: *s, opts: o, result: &Result{Format: 1}}
+	if h.Format == 1 {
+		r.result.Recording.Assumed = true
+		records = assumeInstants(h, records)
+	}
+	for i := range o.Policies {
+		b, err := r.newBranch(&o.Policies[i])
+		if err != nil {
+			return nil, err
+		}
+		r.branches = append(r.branches, b)
+	}
+	for rec, err := range records {
+		if err != nil {
+			return nil, err
+		}
+		if o.Until > 0 && rec.At > o.Until {
+			break
+		}
+		if err := r.record(&rec); err != nil {
+			return nil, fmt.Errorf("record %d: %w", rec.Seq, err)
+		}
+	}
+	return r.finish(), nil
+}
+
+// settings returns those given, else those of the header.
+func (o *Options) settings(h *trace.Header) (*Settings, error) {
+	if o.Settings != nil {
+		return o.Settings, nil
+	}
+	if len(h.Settings) == 0 {
+		return nil, ErrNoSettings
+	}
+	s := &Settings{}
+	if err := json.Unmarshal(h.Settings, s); err != nil {
+		return nil, fmt.Errorf("settings in the recording's header: %w", err)
+	}
+	return s, nil
+}
+
+// replay is a replay on its way.
+type replay struct {
+	header   *trace.Header
+	settings Settings
+	opts     *Options
+	branches []*branch
+	result   *Result
+}
+
+// branch is the recording under one policy, with a cluster and an engine of its own.
+type branch struct {
+	policy  *Policy
+	cluster *state.Cluster
+	engine  *engine.Engine // nil while the recorded service decided nothing
+	accounts
+	check *check // of Recorded
+	run   PolicyRun
+}
+
+func (r *replay) newBranch(p *Policy) (*branch, error) {
+	b := &branch{policy: p, cluster: state.New(r.settings.State), run: PolicyRun{Policy: p.Label}}
+	b.accounts = newAccounts(b.cluster.View())
+	name, params := p.Name, p.Params
+	if p.Name == Recorded {
+		if !r.result.Recording.Assumed {
+			b.check = &check{}
+		}
+		name, params = r.header.Policy, r.header.Params
+		if name == "" { // it observed, and may have begun to decide later
+			return b, nil
+		}
+	}
+	return b, r.build(b, name, params)
+}
+
+// log returns the log of what the branch's engine decided, nil without an engine.
+func (b *branch) log() *engine.Log {
+	if b.engine == nil {
+		return nil
+	}
+	return b.engine.Log()
+}
+
+// build gives a branch an engine of a policy.
+func (r *replay) build(b *branch, name string, params json.RawMessage) error {
+	p, err := r.opts.Registry.New(name, params)
+	if err != nil {
+		return err
+	}
+	opts := r.settings.Engine
+	opts.Name, opts.Recover = name, true
+	e := engine.New(opts, p, b.cluster)
+	if b.engine != nil {
+		e.Continue(b.engine)
+	}
+	b.engine = e
+	return nil
+}
+
+// record carries out one record in every branch.
+func (r *replay) record(rec *trace.Record) error {
+	r.result.Recording.add(rec)
+	switch {
+	case rec.Decision != nil:
+		for _, b := range r.branches {
+			b.check.recorded(rec)
+		}
+	case rec.Observation != nil:
+		for _, b := range r.branches {
+			if err := r.step(b, rec); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// step carries out one observation in a branch.
+func (r *replay) step(b *branch, rec *trace.Record) error {
+	o := rec.Observation
+	if f, is := o.Fact.(model.PolicyFact); is && b.policy.Name == Recorded {
+		if f.Policy == "" {
+			b.engine = nil
+		} else if err := r.build(b, f.Policy, json.RawMessage(f.Params)); err != nil {
+			return err
+		}
+	}
+	decisions, err := engine.Step(b.cluster, b.engine, *o)
+	if err != nil && !errors.Is(err, engine.ErrStale) {
+		b.run.Failures++ // the policy panicked: a lost round, as live
+	}
+	b.run.Decisions += len(decisions)
+	b.check.replayed(decisions)
+	b.follow(b.log())
+	if f, is := o.Fact.(model.JobFact); is && f.Done {
+		r.close(b, f.App)
+	}
+	return nil
+}
