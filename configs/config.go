@@ -216,10 +216,12 @@ type LogConfig struct {
 // RecordConfig is the recording of what was observed and decided.
 type RecordConfig struct {
 	// The file to write: JSON lines, compressed with zstd. Without it heddle records nothing.
-	// heddle never overwrites a file.
+	// heddle never overwrites a file: after a restart it goes on in a new one.
 	File string `yaml:"file"`
 	// The size at which heddle begins a new file.
 	MaxSize strict.Size `yaml:"max_size" default:"1GiB" range:"1MiB..1TiB"`
+	// The age at which heddle begins a new file.
+	MaxAge strict.Duration `yaml:"max_age" default:"24h" range:"1m..8760h"`
 	// How often heddle writes buffered records to the file. A crash loses no more than that.
 	FlushInterval strict.Duration `yaml:"flush_interval" default:"1s" range:"10ms..1m" advanced:"true"`
 }

@@ -163,7 +163,7 @@ func startWith(tb testing.TB, loaded *configs.Loaded) *running {
 	var err error
 	r.Service, err = service.New(service.Options{
 		Loaded: loaded, Log: hclog.New(&hclog.LoggerOptions{Name: "heddle", Output: r.log, Level: hclog.Info, DisableTime: true}),
-		Now: func() time.Time { return time.Now().Add(time.Duration(r.skew.Load())) },
+		Now: func() time.Time { return time.Now().Add(time.Duration(r.skew.Load())) }, Resume: true,
 	})
 	if err != nil {
 		tb.Fatal(err)

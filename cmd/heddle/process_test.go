@@ -343,13 +343,21 @@ func TestRecordCommand(t *testing.T) {
 	if diff := cmp.Diff(before, kinds(all)); diff != "" {
 		t.Errorf("the recording after the second try (-before +after):\n%s", diff)
 	}
-	if _, n := recordUntil(func(n map[string]int) bool { return n["poll"] > 0 }, "--mode", "observe"); n["decision"] > 0 {
+	if _, n := recordUntil(func(n map[string]int) bool { return n["poll"] > 0 && n["nodes"] > 0 }, "--mode", "observe"); n["decision"] > 0 {
 		t.Errorf("observed: %v", n)
 	}
 	limited := filepath.Join(t.TempDir(), "limited.jsonl.zst")
-	p := spawn(t, "record", "--config", config, "--out", limited, "--duration", "100ms")
+	p := spawn(t, "record", "--config", config, "--out", limited, "--duration", "3s")
 	p.ends(exit.OK)
 	records(t, limited)
+	nowhere := writeFile(t, "nowhere.yml", `resource_manager: {urls: ["http://127.0.0.1:1"]}
+hdfs: {name_nodes: ["http://127.0.0.1:1"]}
+`)
+	p = spawn(t, "record", "--config", nowhere, "--out", filepath.Join(t.TempDir(), "nothing.jsonl.zst"), "--duration", "1s")
+	p.ends(exit.Failed)
+	if !strings.Contains(p.log.String(), "never answered") {
+		t.Error(p.log)
+	}
 }
 
 // recordedSoFar returns what a recording that is still written holds.

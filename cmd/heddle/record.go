@@ -15,6 +15,7 @@ import (
 	"heddle/cmd/heddle/internal/service"
 	"heddle/cmd/heddle/internal/servicelog"
 	"heddle/cmd/heddle/internal/terminal"
+	"heddle/core/model"
 )
 
 func newRecord() *cobra.Command {
@@ -27,7 +28,7 @@ func newRecord() *cobra.Command {
 		Long: `Observe a cluster as 'heddle serve' does and write every observation, and in mode
 advise every decision, to a recording: JSON lines in zstd, never overwritten. It ends
 after --duration, or at SIGINT or SIGTERM, whichever comes first; either way the exit
-code is 0.`,
+code is 0, unless records were lost or the ResourceManager never answered.`,
 		Example: "  heddle record --config heddle.yml --out cluster.jsonl.zst --duration 10m\n  heddle record --config heddle.yml --out night.jsonl.zst",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -72,15 +73,33 @@ func runRecording(ctx context.Context, flags *configFlags, out string, stderr io
 	shown, stop := context.WithCancel(ctx)
 	ended := make(chan struct{})
 	go func() { defer close(ended); showRecording(shown, rec, stderr) }()
-	err = errors.Join(s.Observe(ctx, rec), rec.Close())
+	seen := &answers{Recorder: rec}
+	err = errors.Join(s.Observe(ctx, seen), rec.Close())
 	stop()
 	<-ended
 	st := rec.Status()
 	fmt.Fprintf(stderr, "%s: %d records, %s in %d files\n", out, st.Records, terminal.Bytes(float64(st.Bytes)), st.Files)
 	if st.Dropped > 0 {
-		return errors.Join(err, fmt.Errorf("%d records were lost; marks in the recording say where", st.Dropped))
+		err = errors.Join(err, fmt.Errorf("%d records were lost; marks in the recording say where", st.Dropped))
+	}
+	if !seen.resourceManager {
+		err = errors.Join(err, fmt.Errorf("the ResourceManager never answered: %s has nothing of the cluster; heddle check config shows the addresses, the log why", out))
 	}
 	return err
+}
+
+// answers records, and takes note of whether the ResourceManager answered.
+type answers struct {
+	*recording.Recorder
+	resourceManager bool
+}
+
+// Observation implements loop.Recorder.
+func (a *answers) Observation(o model.Observation) {
+	if f, is := o.Fact.(model.PollFact); is && o.Source == model.SourceRM && f.Result == model.PollOK {
+		a.resourceManager = true
+	}
+	a.Recorder.Observation(o)
 }
 
 // showRecording shows the recording's progress on a terminal until ctx ends.

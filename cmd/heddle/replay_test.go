@@ -56,6 +56,44 @@ func TestRecordingReplays(t *testing.T) {
 	}
 }
 
+// TestRecordingGoesOn restarts a service with the same recording: it goes on in a new
+// file, and all of it is replayed, from the restart on with nothing known.
+func TestRecordingGoesOn(t *testing.T) {
+	t.Parallel()
+	site := fakehadoop.Start(t)
+	dir := t.TempDir()
+	file := filepath.Join(dir, "seen.jsonl.zst")
+	yaml := fastConfig(site) + fmt.Sprintf("record: {file: %s}\npolicy: {name: shufflewatcher}\n", file)
+	site.At(45 * time.Second)
+	decided := 0
+	for range 3 {
+		r := startWith(t, load(t, yaml))
+		eventually(t, "ready", r.ready)
+		eventually(t, "TeraSort's input", func() error {
+			if a := r.app(fakehadoop.TeraSort); a == nil || !a.Input.Known {
+				return errors.New("not known")
+			}
+			return nil
+		})
+		r.stop()
+		h, all := records(t, file)
+		res, err := replay.Run(&h, each(all), &replay.Options{
+			Registry: builtin.Registry(), Policies: []replay.Policy{{Name: replay.Recorded, Label: replay.Recorded}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		check := res.Runs[0].Check
+		if check.Differs != "" || check.Equal <= decided {
+			t.Errorf("%d restarts: %+v, %d before", res.Recording.Restarts, *check, decided)
+		}
+		decided = check.Equal
+	}
+	if parts, err := filepath.Glob(filepath.Join(dir, "seen*")); err != nil || len(parts) != 3 {
+		t.Errorf("files %v, %v", parts, err)
+	}
+}
+
 // checkReplay wants the records to give the decisions among them and a snapshot.
 func checkReplay(t *testing.T, h *trace.Header, all []trace.Record, live *snapshot.Snapshot) {
 	t.Helper()

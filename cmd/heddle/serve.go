@@ -55,7 +55,7 @@ func runService(ctx context.Context, flags *configFlags, webConfig string) error
 	}
 	b := build()
 	s, err := service.New(service.Options{
-		Loaded: loaded, Log: log, Now: time.Now, Version: b.Version, Revision: b.Revision, WebConfig: webConfig, HistoryFile: loaded.Config.State.HistoryFile,
+		Loaded: loaded, Log: log, Now: time.Now, Version: b.Version, Revision: b.Revision, WebConfig: webConfig, HistoryFile: loaded.Config.State.HistoryFile, Resume: true,
 	})
 	if err != nil {
 		return err

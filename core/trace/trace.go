@@ -107,12 +107,15 @@ type Mark struct {
 	Count uint64 `json:"count,omitempty"` // of MarkDropped: records that were lost here
 	After uint64 `json:"after,omitempty"` // of MarkContinues: seq of the last record of the file before
 	Text  string `json:"text,omitempty"`
+	// Header is of MarkRestarted: that of the service from here on.
+	Header *Header `json:"header,omitempty"`
 }
 
 // Names of marks with a meaning of their own.
 const (
 	MarkDropped   = "dropped"   // the recorder could not keep up and lost Count records before this one
 	MarkContinues = "continues" // first record of a file that continues another
+	MarkRestarted = "restarted" // another service records from here on, which knew nothing of what came before
 )
 
 // Kind returns what the record holds, "" if that is nothing or not one thing.

@@ -29,6 +29,13 @@ func NewWriter(w io.Writer, h Header) (*Writer, error) {
 	return tw, nil
 }
 
+// Resume returns a Writer that goes on after a record of an earlier one. Rotate gives it a
+// destination.
+func Resume(h Header, seq uint64) *Writer {
+	h.Format = Format
+	return &Writer{header: h, seq: seq, broken: errors.New("no destination")}
+}
+
 // Append writes one record under the next sequence number, whatever r.Seq is,
 // and returns that number. A record that cannot be encoded, or whose line
 // would be longer than MaxLine (ErrTooLong), is not written and takes no

@@ -72,8 +72,8 @@ func Run(h *trace.Header, records iter.Seq2[trace.Record, error], o *Options) (*
 		records = assumeInstants(h, records)
 	}
 	for i := range o.Policies {
-		b, err := r.newBranch(&o.Policies[i])
-		if err != nil {
+		b := &branch{policy: &o.Policies[i], run: PolicyRun{Policy: o.Policies[i].Label}}
+		if err := r.begin(b); err != nil {
 			return nil, err
 		}
 		r.branches = append(r.branches, b)
@@ -126,20 +126,37 @@ type branch struct {
 	run   PolicyRun
 }
 
-func (r *replay) newBranch(p *Policy) (*branch, error) {
-	b := &branch{policy: p, cluster: state.New(r.settings.State), run: PolicyRun{Policy: p.Label}}
+// begin gives a branch a cluster and an engine that know nothing.
+func (r *replay) begin(b *branch) error {
+	b.cluster, b.engine = state.New(r.settings.State), nil
 	b.accounts = newAccounts(b.cluster.View())
-	name, params := p.Name, p.Params
-	if p.Name == Recorded {
-		if !r.result.Recording.Assumed {
+	name, params := b.policy.Name, b.policy.Params
+	if name == Recorded {
+		if b.check == nil && !r.result.Recording.Assumed {
 			b.check = &check{}
 		}
-		name, params = r.header.Policy, r.header.Params
-		if name == "" { // it observed, and may have begun to decide later
-			return b, nil
+		if name, params = r.header.Policy, r.header.Params; name == "" { // it observed, and may have begun to decide later
+			return nil
 		}
 	}
-	return b, r.build(b, name, params)
+	return r.build(b, name, params)
+}
+
+// restart begins all branches anew, as the recorded service did.
+func (r *replay) restart(h *trace.Header) error {
+	s, err := r.opts.settings(h)
+	if err != nil {
+		return err
+	}
+	r.header, r.settings = h, *s
+	r.result.Recording.Restarts++
+	for _, b := range r.branches {
+		r.closeEnded(b)
+		if err := r.begin(b); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // log returns the log of what the branch's engine decided, nil without an engine.
@@ -170,6 +187,8 @@ func (r *replay) build(b *branch, name string, params json.RawMessage) error {
 func (r *replay) record(rec *trace.Record) error {
 	r.result.Recording.add(rec)
 	switch {
+	case rec.Mark != nil && rec.Mark.Name == trace.MarkRestarted && rec.Mark.Header != nil:
+		return r.restart(rec.Mark.Header)
 	case rec.Decision != nil:
 		for _, b := range r.branches {
 			b.check.recorded(rec)

@@ -24,6 +24,7 @@ type Summary struct {
 	Rounds       int        `json:"rounds"`         // in which plans were made
 	Assumed      bool       `json:"rounds_assumed"` // the recording does not say when
 	Dropped      uint64     `json:"dropped"`        // records that the recorder lost
+	Restarts     int        `json:"restarts"`       // of the recorded service, after which it knew nothing
 	Start        model.Time `json:"start_ms"`
 	End          model.Time `json:"end_ms"`
 	Racks        int        `json:"racks"` // at the end
@@ -211,13 +212,18 @@ func (run *PolicyRun) trim() {
 	run.Top = run.Top[:min(len(run.Top), topJobs)]
 }
 
+// closeEnded closes the jobs of a branch that have ended without last facts.
+func (r *replay) closeEnded(b *branch) {
+	for _, app := range b.ended() {
+		r.close(b, app)
+	}
+}
+
 // finish closes jobs that have ended without last facts, and sums up.
 func (r *replay) finish() *Result {
 	res := r.result
 	for i, b := range r.branches {
-		for _, app := range b.ended() {
-			r.close(b, app)
-		}
+		r.closeEnded(b)
 		run := &b.run
 		run.trim()
 		racks := b.cluster.View().Racks()

@@ -58,15 +58,8 @@ func (r *Reader) Close() error {
 func (r *Reader) Records() iter.Seq2[trace.Record, error] {
 	return func(yield func(trace.Record, error) bool) {
 		for r.file != nil {
-			for rec, err := range r.trace.Records() {
-				if err != nil {
-					err = fmt.Errorf("read %s: %w", partName(r.name, r.number), err)
-				} else {
-					r.seq = rec.Seq
-				}
-				if !yield(rec, err) || err != nil {
-					return
-				}
+			if !r.part(yield) {
+				return
 			}
 			if err := r.advance(); err != nil {
 				yield(trace.Record{}, err)
@@ -76,13 +69,41 @@ func (r *Reader) Records() iter.Seq2[trace.Record, error] {
 	}
 }
 
+// part yields the records of the current file, and reports whether to go on after it.
+func (r *Reader) part(yield func(trace.Record, error) bool) bool {
+	for rec, err := range r.trace.Records() {
+		switch {
+		case errors.Is(err, trace.ErrTruncated) && r.goesOn():
+			return true // what was lost is between the two files
+		case err != nil:
+			yield(rec, fmt.Errorf("read %s: %w", partName(r.name, r.number), err))
+			return false
+		}
+		r.seq = rec.Seq
+		if !yield(rec, nil) {
+			return false
+		}
+	}
+	return true
+}
+
+// goesOn reports whether there is a file after the current one: one that a crash cut was
+// continued by a restart.
+func (r *Reader) goesOn() bool {
+	next := partName(r.name, r.number+1)
+	if next == "" {
+		return false
+	}
+	_, err := fs.Stat(r.fsys, next)
+	return err == nil
+}
+
 // advance opens the file after the current one; without one, it closes.
 func (r *Reader) advance() error {
 	if err := r.Close(); err != nil {
 		return fmt.Errorf("close recording: %w", err)
 	}
-	next := partName(r.name, r.number+1)
-	if _, err := fs.Stat(r.fsys, next); next == "" || errors.Is(err, fs.ErrNotExist) {
+	if !r.goesOn() {
 		return nil
 	}
 	return r.open(r.number + 1)

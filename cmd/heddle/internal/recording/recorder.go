@@ -5,7 +5,7 @@
 // header of its own and continuing the one before. A record is in the file within
 // a second of being added, even if the process dies then. Records that find no room
 // in the queue are counted, and a mark in the recording gives their place and number.
-// An existing file is never written to.
+// An existing file is never written to: a restart goes on in a new one.
 package recording
 
 import (
@@ -31,10 +31,12 @@ const Suffix = ".jsonl.zst"
 type Options struct {
 	Header     trace.Header
 	MaxBytes   int64            // size of a file at which the next one begins; default 256 MiB
+	MaxAge     time.Duration    // of a file at which the next one begins; 0 is no limit
 	FlushEvery time.Duration    // default 500 ms, at most 1 s
 	Queue      int              // records waiting to be written (I6); default 1024
 	Now        func() time.Time // default time.Now
 	Full       func()           // called for every record that finds no room; nil for nobody
+	Failed     func(error)      // called once, when nothing more can be written; nil for nobody
 }
 
 // Status is what a Recorder has done so far.
@@ -76,23 +78,33 @@ type file interface {
 // Create begins a recording at path, which must end in Suffix. It refuses to
 // touch an existing recording, even if only a later file of it exists.
 func Create(path string, opts Options) (*Recorder, error) {
-	return create(path, opts, func(name string) (file, error) {
-		return os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644) //nolint:gosec // a recording is for others to read; its name is the operator's
-	})
+	return create(path, opts, openNew)
 }
 
 func create(path string, opts Options, open func(string) (file, error)) (*Recorder, error) {
-	if !strings.HasSuffix(path, Suffix) {
-		return nil, fmt.Errorf("create recording %s: the name of a recording ends in %s", path, Suffix)
-	}
-	if stem := strings.TrimSuffix(path, Suffix); isDigits(strings.TrimPrefix(filepath.Ext(stem), ".")) {
-		return nil, fmt.Errorf("create recording %s: that is the name of a later file of a recording; leave out the number", path)
-	}
-	if opts.FlushEvery > time.Second {
-		return nil, fmt.Errorf("create recording %s: flush every %v: at most every second", path, opts.FlushEvery)
+	if err := checkName(path); err != nil {
+		return nil, err
 	}
 	if err := refuseExisting(path); err != nil {
 		return nil, err
+	}
+	return start(path, opts, open, nil)
+}
+
+func checkName(path string) error {
+	if !strings.HasSuffix(path, Suffix) {
+		return fmt.Errorf("create recording %s: the name of a recording ends in %s", path, Suffix)
+	}
+	if stem := strings.TrimSuffix(path, Suffix); isDigits(strings.TrimPrefix(filepath.Ext(stem), ".")) {
+		return fmt.Errorf("create recording %s: that is the name of a later file of a recording; leave out the number", path)
+	}
+	return nil
+}
+
+// start begins a recording, or goes on with one.
+func start(path string, opts Options, open func(string) (file, error), after *resumed) (*Recorder, error) {
+	if opts.FlushEvery > time.Second {
+		return nil, fmt.Errorf("create recording %s: flush every %v: at most every second", path, opts.FlushEvery)
 	}
 	if opts.FlushEvery <= 0 {
 		opts.FlushEvery = 500 * time.Millisecond
@@ -114,11 +126,27 @@ func create(path string, opts Options, open func(string) (file, error)) (*Record
 		path: path, opts: opts, create: open, enc: enc,
 		queue: make(chan trace.Record, opts.Queue), done: make(chan struct{}),
 	}
+	if after != nil {
+		r.status.Files, r.writer = after.files, trace.Resume(opts.Header, after.seq)
+	}
 	if err := r.begin(); err != nil {
 		return nil, err
 	}
+	if after != nil {
+		r.add(trace.Record{At: opts.Header.Start, Mark: &trace.Mark{Name: trace.MarkRestarted, Header: &opts.Header}})
+	}
 	go r.run()
 	return r, nil
+}
+
+// openNew creates a file of a recording, and locks it for as long as it is open.
+func openNew(name string) (file, error) {
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644) //nolint:gosec // a recording is for others to read; its name is the operator's
+	if err != nil {
+		return nil, err
+	}
+	_ = lock(f) // where a file system has no locks, nobody is kept from continuing the recording
+	return f, nil
 }
 
 // refuseExisting returns an error if the recording's first file exists, or one that
@@ -246,7 +274,8 @@ func (r *Recorder) write(rec trace.Record) {
 }
 
 func (r *Recorder) rotate() {
-	if r.part.size < r.opts.MaxBytes {
+	isOld := r.opts.MaxAge > 0 && r.opts.Now().Sub(r.part.began) >= r.opts.MaxAge
+	if r.part.size < r.opts.MaxBytes && !isOld {
 		return
 	}
 	err := r.finish()
@@ -269,7 +298,7 @@ func (r *Recorder) begin() error {
 	if err != nil {
 		return fmt.Errorf("create recording %s: %w", name, err)
 	}
-	r.part = &part{file: f}
+	r.part = &part{file: f, began: r.opts.Now()}
 	r.enc.Reset(r.part)
 	if r.writer == nil {
 		r.writer, err = trace.NewWriter(r.enc, r.opts.Header)
@@ -341,26 +370,37 @@ func (r *Recorder) updateStatus() {
 // drop counts a queued record that could not be written.
 func (r *Recorder) drop(err error) {
 	r.mu.Lock()
-	defer r.mu.Unlock()
 	r.status.Dropped++
-	if r.status.Err == nil {
-		r.status.Err = err
-	}
+	r.mu.Unlock()
+	r.note(err)
 }
 
 // fail stops all further writing.
 func (r *Recorder) fail(err error) {
 	r.part.failed = err
+	r.note(err)
+}
+
+// note keeps the first error, and says it.
+func (r *Recorder) note(err error) {
+	if err == nil {
+		return
+	}
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.status.Err == nil {
+	first := r.status.Err == nil
+	if first {
 		r.status.Err = err
+	}
+	r.mu.Unlock()
+	if first && r.part.failed != nil && r.opts.Failed != nil {
+		r.opts.Failed(err)
 	}
 }
 
 // part is one file of a recording, the destination of the compressor.
 type part struct {
 	file    file
+	began   time.Time
 	size    int64 // bytes written
 	counted int64 // of which are in Status.Bytes
 	failed  error

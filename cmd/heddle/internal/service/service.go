@@ -52,6 +52,7 @@ type Options struct {
 	Log               hclog.Logger
 	Now               func() time.Time
 	Version, Revision string
+	Resume            bool   // goes on with a recording that is there, in a new file
 	WebConfig         string // the web-config file, "" for plain HTTP
 	HistoryFile       string // keeps the history of jobs, "" for none
 	// Replayed replaces the configured adapters and the relay, unless it is nil.
@@ -183,9 +184,14 @@ func (s *Service) OpenRecording() (*recording.Recorder, error) {
 	if err != nil {
 		return nil, err
 	}
-	rec, err := recording.Create(c.Record.File, recording.Options{
-		Header: h, MaxBytes: int64(c.Record.MaxSize), FlushEvery: min(c.Record.FlushInterval.Std(), time.Second),
-		Full: func() { s.metrics.QueueFull("recorder") },
+	begin := recording.Create
+	if s.opts.Resume {
+		begin = recording.Continue
+	}
+	rec, err := begin(c.Record.File, recording.Options{
+		Header: h, MaxBytes: int64(c.Record.MaxSize), MaxAge: c.Record.MaxAge.Std(), FlushEvery: min(c.Record.FlushInterval.Std(), time.Second),
+		Full:   func() { s.metrics.QueueFull("recorder") },
+		Failed: func(err error) { s.log.Error("recording stopped; everything else goes on", "error", err) },
 	})
 	if err != nil {
 		return nil, err
