@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"heddle/cmd/heddle/internal/recording"
+	"heddle/cmd/heddle/internal/replaying"
 	"heddle/cmd/heddle/internal/service"
 	"heddle/cmd/heddle/internal/settings"
 	"heddle/cmd/heddle/internal/sources"
@@ -366,4 +367,26 @@ func BenchmarkReadsWhilePolling(b *testing.B) {
 	b.ReportMetric(ms(0.5), "p50-ms")
 	b.ReportMetric(ms(0.99), "p99-ms")
 	b.ReportMetric(ms(1), "max-ms")
+}
+
+// BenchmarkReplay replays the bundled recording under one policy, from the file on.
+//
+//	go test -run '^$' -bench BenchmarkReplay -cpu 1 ./cmd/heddle
+func BenchmarkReplay(b *testing.B) {
+	config, err := configs.Load(configs.Options{File: writeFile(b, "heddle.yml", replayYAML), KnownPolicy: settings.KnownPolicy})
+	if err != nil {
+		b.Fatal(err)
+	}
+	var observations, spanMS float64
+	for b.Loop() {
+		o := replaying.Options{File: bundled, Policies: "shufflewatcher", Config: config}
+		res, err := o.Run(b.Context(), io.Discard)
+		if err != nil {
+			b.Fatal(err)
+		}
+		observations += float64(res.Recording.Observations)
+		spanMS += float64(res.Recording.End.Sub(res.Recording.Start))
+	}
+	b.ReportMetric(observations/b.Elapsed().Seconds(), "observations/s")
+	b.ReportMetric(spanMS/1000/b.Elapsed().Seconds(), "x-real-time")
 }

@@ -14,9 +14,15 @@ import (
 // bundled is the recording of a real cluster that the demo plays, of format 1.
 const bundled = "internal/demo/recording.jsonl.zst"
 
+// replayYAML has the settings that the bundled recording lacks.
+const replayYAML = `resource_manager: {urls: ["http://rm:8088"]}
+hdfs: {name_nodes: ["http://nn:9870"]}
+uplinks: {capacity: 100Mbps}
+`
+
 func replayConfig(t *testing.T) string {
 	t.Helper()
-	return writeFile(t, "heddle.yml", "resource_manager: {urls: [\"http://rm:8088\"]}\nhdfs: {name_nodes: [\"http://nn:9870\"]}\nuplinks: {capacity: 100Mbps}\n")
+	return writeFile(t, "heddle.yml", replayYAML)
 }
 
 // TestReplayCommand replays the bundled recording: ShuffleWatcher would have sent less
@@ -50,6 +56,25 @@ func TestReplayCommand(t *testing.T) {
 	}
 	if code, out, errs := heddle(t, "replay", bundled, "--config", replayConfig(t), "--policies", "shufflewatcher"); code != exit.OK || !strings.Contains(out, "(as recorded)") || !strings.Contains(out, "once a second is assumed") {
 		t.Errorf("exit %d: %s%s", code, out, errs)
+	}
+}
+
+// The demo plays the user's own recording as it plays the bundled one.
+func TestDemoOnOwnRecording(t *testing.T) {
+	t.Parallel()
+	after := func(args ...string) string {
+		code, out, errs := heddle(t, append([]string{"demo", "--once"}, args...)...)
+		if code != exit.OK {
+			t.Fatalf("exit %d: %s", code, errs)
+		}
+		_, tables, _ := strings.Cut(out, "\n")
+		return tables
+	}
+	if own, want := after("--recording", bundled), after(); own != want || want == "" {
+		t.Errorf("own:\n%s\nbundled:\n%s", own, want)
+	}
+	if code, _, errs := heddle(t, "demo", "--once", "--recording", "nosuch.jsonl.zst"); code != exit.Failed || !strings.Contains(errs, "nosuch") {
+		t.Errorf("exit %d: %s", code, errs)
 	}
 }
 

@@ -38,8 +38,9 @@ func (s *Summary) add(rec *trace.Record) {
 	}
 	s.End = max(s.End, rec.At)
 	switch {
-	case rec.Observation != nil:
+	case rec.Observation != nil && rec.Observation.Source != model.SourceService:
 		s.Observations++
+	case rec.Observation != nil:
 		if _, is := rec.Observation.Fact.(model.RoundFact); is {
 			s.Rounds++
 		}

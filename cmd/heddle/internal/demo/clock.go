@@ -37,19 +37,18 @@ func (c *clock) wait(ctx context.Context, at model.Time) error {
 // waits for ctx.
 func (d *Demo) play(at *clock) func(context.Context, chan<- model.Observation) error {
 	return func(ctx context.Context, out chan<- model.Observation) error {
-		for i := range d.records {
-			r := &d.records[i]
-			if r.Observation == nil {
-				continue
-			}
-			if err := at.wait(ctx, r.At); err != nil {
-				return err
+		err := d.each(func(when model.Time, o *model.Observation) bool {
+			if at.wait(ctx, when) != nil {
+				return false
 			}
 			select {
-			case out <- *r.Observation:
+			case out <- *o:
 			case <-ctx.Done():
-				return ctx.Err()
 			}
+			return ctx.Err() == nil
+		})
+		if err != nil {
+			return err
 		}
 		<-ctx.Done()
 		return ctx.Err()

@@ -1,13 +1,15 @@
-// Package demo runs the whole service on a bundled recording of a real cluster.
+// Package demo runs the whole service on a recording: the bundled one of a real cluster,
+// or one of the user's own.
 package demo
 
 import (
 	"context"
 	"embed"
-	"errors"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -19,6 +21,7 @@ import (
 	"heddle/cmd/heddle/internal/sources"
 	"heddle/cmd/heddle/internal/terminal"
 	"heddle/configs"
+	"heddle/core/lab/replay"
 	"heddle/core/model"
 	"heddle/core/state"
 	"heddle/core/trace"
@@ -33,73 +36,122 @@ var recorded embed.FS
 // uplink is the rate to which the recorded cluster's uplinks were limited.
 const uplink = "100Mbps"
 
-// Demo plays the recording.
+// Demo plays a recording.
 type Demo struct {
 	loaded            *configs.Loaded
 	version, revision string
+	what              string // is played, for people
+	open              func() (*recording.Reader, error)
 	header            trace.Header
-	records           []trace.Record
+	state             state.Config
+	records           int
+	end               model.Time
 	log               hclog.Logger
 }
 
-// New reads the recording. A policy decides on it, and Serve serves it at listen.
-func New(policy, listen, version, revision string) (*Demo, error) {
+// Options say what is played, and how.
+type Options struct {
+	Recording         string // a file, "" for the bundled recording
+	Policy            string // decides
+	Listen            string // the address of Serve
+	Version, Revision string
+}
+
+// New reads the recording once.
+func New(o Options) (*Demo, error) {
 	loaded, err := configs.Load(configs.Options{KnownPolicy: settings.KnownPolicy, Flags: map[string]string{
-		"mode": "advise", "policy.name": policy, "web.listen_address": listen, "log.level": "warn",
+		"mode": "advise", "policy.name": o.Policy, "web.listen_address": o.Listen, "log.level": "warn",
 		"resource_manager.urls": "http://recorded:8088", "hdfs.name_nodes": "http://recorded:9870",
 		"uplinks.capacity": uplink,
 	}})
 	if err != nil {
 		return nil, err
 	}
-	d := &Demo{loaded: loaded, version: version, revision: revision, log: servicelog.New(os.Stderr, &loaded.Config.Log)}
-	in, err := recording.Open(recorded, "recording.jsonl.zst")
-	if err != nil {
-		return nil, fmt.Errorf("bundled recording: %w", err)
+	d := &Demo{loaded: loaded, version: o.Version, revision: o.Revision, log: servicelog.New(os.Stderr, &loaded.Config.Log)}
+	d.what, d.open = "a recording of a real three-rack Hadoop cluster", func() (*recording.Reader, error) {
+		return recording.Open(recorded, "recording.jsonl.zst")
 	}
-	d.header = in.Header()
-	for rec, err := range in.Records() {
-		if err != nil {
-			return nil, errors.Join(fmt.Errorf("bundled recording: %w", err), in.Close())
+	if o.Recording != "" {
+		d.what, d.open = o.Recording, func() (*recording.Reader, error) {
+			return recording.Open(os.DirFS(filepath.Dir(o.Recording)), filepath.Base(o.Recording))
 		}
-		d.records = append(d.records, rec)
 	}
-	return d, in.Close()
+	if d.state, err = settings.State(&loaded.Config); err != nil {
+		return nil, err
+	}
+	return d, d.scan()
 }
 
-// span returns how long the recording is.
-func (d *Demo) span() model.Duration {
-	if len(d.records) == 0 {
-		return 0
-	}
-	return d.records[len(d.records)-1].At.Sub(d.header.Start)
-}
-
-// Once plays the recording without waiting and prints its final state.
-func (d *Demo) Once(w io.Writer) error {
-	stateCfg, err := settings.State(&d.loaded.Config)
+// scan reads the recording for its header, its settings and its length.
+func (d *Demo) scan() error {
+	in, err := d.open()
 	if err != nil {
 		return err
 	}
-	cluster := state.New(stateCfg)
+	defer in.Close() //nolint:errcheck // only read
+	d.header = in.Header()
+	d.end = d.header.Start
+	if len(d.header.Settings) > 0 {
+		var s replay.Settings
+		if err := json.Unmarshal(d.header.Settings, &s); err != nil {
+			return fmt.Errorf("settings in the recording's header: %w", err)
+		}
+		d.state = s.State
+	}
+	for rec, err := range in.Records() {
+		if err != nil {
+			return err
+		}
+		d.end = max(d.end, rec.At)
+		d.records++
+	}
+	return nil
+}
+
+// each calls use with every observation but those of what the recorded service did
+// itself, until that returns false.
+func (d *Demo) each(use func(at model.Time, o *model.Observation) bool) error {
+	in, err := d.open()
+	if err != nil {
+		return err
+	}
+	defer in.Close() //nolint:errcheck // only read
+	for rec, err := range in.Records() {
+		if err != nil {
+			return err
+		}
+		if o := rec.Observation; o != nil && o.Source != model.SourceService && !use(rec.At, o) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// span returns how long the recording is.
+func (d *Demo) span() model.Duration { return d.end.Sub(d.header.Start) }
+
+// Once plays the recording without waiting and prints its final state.
+func (d *Demo) Once(w io.Writer) error {
+	cluster := state.New(d.state)
 	eng, err := settings.Engine(&d.loaded.Config, cluster)
 	if err != nil {
 		return err
 	}
 	next := d.header.Start
-	for i := range d.records {
-		r := &d.records[i]
-		for ; r.At >= next; next = next.Add(model.Second) {
+	err = d.each(func(at model.Time, o *model.Observation) bool {
+		for ; at >= next; next = next.Add(model.Second) {
 			cluster.Advance(next)
-			if _, err := eng.Plan(next); err != nil && i > 0 {
+			if _, err := eng.Plan(next); err != nil {
 				d.log.Debug("no plan", "error", err)
 			}
 		}
-		if r.Observation != nil {
-			cluster.Apply(*r.Observation)
-		}
+		cluster.Apply(*o)
+		return true
+	})
+	if err != nil {
+		return err
 	}
-	fmt.Fprintf(w, "A recording of a real three-rack Hadoop cluster, %.0f s, %d observations, decided by %s.\n\n", d.span().Seconds(), len(d.records), d.loaded.Config.Policy.Name)
+	fmt.Fprintf(w, "Played %s: %.0f s, %d records, decided by %s.\n\n", d.what, d.span().Seconds(), d.records, d.loaded.Config.Policy.Name)
 	s := cluster.Snapshot()
 	eng.Log().AddTo(s)
 	return writeTables(w, s)
@@ -107,9 +159,9 @@ func (d *Demo) Once(w io.Writer) error {
 
 // Serve plays the recording through the whole service and prints its state meanwhile.
 func (d *Demo) Serve(ctx context.Context, w io.Writer, speed float64) error {
-	clock := &clock{begin: time.Now(), start: d.header.Start, end: d.header.Start.Add(d.span()), speed: speed}
+	clock := &clock{begin: time.Now(), start: d.header.Start, end: d.end, speed: speed}
 	s, err := service.New(service.Options{
-		Loaded: d.loaded, Log: d.log, Now: clock.now, Version: d.version, Revision: d.revision, Speed: speed,
+		Loaded: d.loaded, State: &d.state, Log: d.log, Now: clock.now, Version: d.version, Revision: d.revision, Speed: speed,
 		Replayed: &sources.Set{Sources: []sources.Source{{Run: d.play(clock)}}},
 	})
 	if err != nil {
@@ -138,7 +190,7 @@ func (d *Demo) show(ctx context.Context, w io.Writer, s *service.Service, at *cl
 	}
 	tick := time.NewTicker(every)
 	defer tick.Stop()
-	fmt.Fprintf(w, "Playing a recording of a real three-rack Hadoop cluster. Open %s\n", url)
+	fmt.Fprintf(w, "Playing %s. Open %s\n", d.what, url)
 	ended := false
 	for !ended {
 		select {

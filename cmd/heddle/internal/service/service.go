@@ -52,9 +52,10 @@ type Options struct {
 	Log               hclog.Logger
 	Now               func() time.Time
 	Version, Revision string
-	Resume            bool   // goes on with a recording that is there, in a new file
-	WebConfig         string // the web-config file, "" for plain HTTP
-	HistoryFile       string // keeps the history of jobs, "" for none
+	Resume            bool          // goes on with a recording that is there, in a new file
+	WebConfig         string        // the web-config file, "" for plain HTTP
+	HistoryFile       string        // keeps the history of jobs, "" for none
+	State             *state.Config // replaces the settings that follow from the configuration, unless it is nil
 	// Replayed replaces the configured adapters and the relay, unless it is nil.
 	Replayed *sources.Set
 	// Speed is the factor by which the clock of Now runs faster; 0 means 1.
@@ -108,13 +109,18 @@ func (s *Service) newMetrics(*configs.Config) error {
 }
 
 func (s *Service) newLoop(cfg *configs.Config) error {
-	stateCfg, err := settings.State(cfg)
-	if err != nil {
-		return err
+	stateCfg := s.opts.State
+	if stateCfg == nil {
+		built, err := settings.State(cfg)
+		if err != nil {
+			return err
+		}
+		stateCfg = &built
 	}
-	cluster := state.New(stateCfg)
+	cluster := state.New(*stateCfg)
 	var policy *engine.Engine
 	if cfg.Mode != configs.ModeObserve {
+		var err error
 		if policy, err = settings.Engine(cfg, cluster); err != nil {
 			return err
 		}
