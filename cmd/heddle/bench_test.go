@@ -373,13 +373,9 @@ func BenchmarkReadsWhilePolling(b *testing.B) {
 //
 //	go test -run '^$' -bench BenchmarkReplay -cpu 1 ./cmd/heddle
 func BenchmarkReplay(b *testing.B) {
-	config, err := configs.Load(configs.Options{File: writeFile(b, "heddle.yml", replayYAML), KnownPolicy: settings.KnownPolicy})
-	if err != nil {
-		b.Fatal(err)
-	}
 	var observations, spanMS float64
 	for b.Loop() {
-		o := replaying.Options{File: bundled, Policies: "shufflewatcher", Config: config}
+		o := replaying.Options{File: bundled, Policies: "shufflewatcher"}
 		res, err := o.Run(b.Context(), io.Discard)
 		if err != nil {
 			b.Fatal(err)

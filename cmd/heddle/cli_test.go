@@ -136,6 +136,15 @@ func TestHelp(t *testing.T) {
 	}
 }
 
+// shellWords splits a command line at spaces that are not within single quotes.
+func shellWords(line string) []string {
+	words := regexp.MustCompile(`(?:'[^']*'|[^ '])+`).FindAllString(line, -1)
+	for i := range words {
+		words[i] = strings.ReplaceAll(words[i], "'", "")
+	}
+	return words
+}
+
 // TestExamples runs the flags of every example past the parser.
 func TestExamples(t *testing.T) {
 	t.Parallel()
@@ -143,7 +152,7 @@ func TestExamples(t *testing.T) {
 		for line := range strings.Lines(cmd.Example) {
 			line, _, _ = strings.Cut(strings.TrimSpace(line), "   ")
 			root := newRoot(func() {})
-			found, args, err := root.Find(strings.Fields(line)[1:])
+			found, args, err := root.Find(shellWords(line)[1:])
 			if err != nil {
 				t.Errorf("%s: %v", line, err)
 				continue

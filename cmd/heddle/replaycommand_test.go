@@ -11,10 +11,14 @@ import (
 	"heddle/cmd/heddle/internal/replaying"
 )
 
-// bundled is the recording of a real cluster that the demo plays, of format 1.
-const bundled = "internal/demo/recording.jsonl.zst"
+// bundled is the recording of a real cluster that the demo plays; format1 is an older one
+// of format 1, which has no settings.
+const (
+	bundled = "internal/demo/recording.jsonl.zst"
+	format1 = "testdata/format1.jsonl.zst"
+)
 
-// replayYAML has the settings that the bundled recording lacks.
+// replayYAML has the settings that format1 lacks.
 const replayYAML = `resource_manager: {urls: ["http://rm:8088"]}
 hdfs: {name_nodes: ["http://nn:9870"]}
 uplinks: {capacity: 100Mbps}
@@ -30,8 +34,8 @@ func replayConfig(t *testing.T) string {
 func TestReplayCommand(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	code, out, errs := heddle(t, "replay", bundled, "--config", replayConfig(t), "--policies", "shufflewatcher,fair", "--report", dir, "-o", "json",
-		"--assert", "shufflewatcher.cross_rack_bytes.total < 0.9*actual", "--assert", "shufflewatcher.cross_rack_bytes.total >= least")
+	code, out, errs := heddle(t, "replay", bundled, "--policies", "recorded,shufflewatcher,nas", "--report", dir, "-o", "json",
+		"--assert", "shufflewatcher.cross_rack_bytes.total < 0.95*actual", "--assert", "shufflewatcher.cross_rack_bytes.total >= least")
 	if code != exit.OK {
 		t.Fatalf("exit %d: %s", code, errs)
 	}
@@ -39,23 +43,61 @@ func TestReplayCommand(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &res); err != nil {
 		t.Fatal(err)
 	}
-	sw, fair := &res.Runs[0], &res.Runs[1]
-	if res.Recording.Jobs != 2 || sw.Jobs != 2 || sw.Recorded != fair.Recorded || sw.Least != fair.Least || fair.Regret.Net != 0 {
+	recorded, sw, nas := &res.Runs[0], &res.Runs[1], &res.Runs[2]
+	if res.Recording.Jobs != 2 || sw.Jobs != 2 || sw.Recorded != nas.Recorded || sw.Least != nas.Least {
 		t.Errorf("%+v", res)
+	}
+	if c := recorded.Check; c.Decisions == 0 || c.Equal != c.Decisions || recorded.CrossRack != sw.CrossRack || sw.Check != nil {
+		t.Errorf("%+v, %+v", c, recorded)
 	}
 	if sw.Recorded.Total-sw.CrossRack.Total != sw.Regret.Net || len(res.Assertions) != 2 {
 		t.Errorf("%+v", sw)
 	}
 	lines, err := os.ReadFile(filepath.Join(dir, "applications.jsonl"))
-	if err != nil || strings.Count(string(lines), "\n") != 4 {
-		t.Errorf("accounts of two applications under two policies: %s, %v", lines, err)
+	if err != nil || strings.Count(string(lines), "\n") != 6 {
+		t.Errorf("accounts of two applications under three policies: %s, %v", lines, err)
 	}
 	kept, err := os.ReadFile(filepath.Join(dir, "replay.json"))
 	if err != nil || !strings.Contains(string(kept), `"cross_rack_bytes"`) {
 		t.Errorf("%s, %v", kept, err)
 	}
-	if code, out, errs := heddle(t, "replay", bundled, "--config", replayConfig(t), "--policies", "shufflewatcher"); code != exit.OK || !strings.Contains(out, "(as recorded)") || !strings.Contains(out, "once a second is assumed") {
+	if code, out, errs := heddle(t, "replay", format1, "--config", replayConfig(t), "--policies", "shufflewatcher"); code != exit.OK || !strings.Contains(out, "(as recorded)") || !strings.Contains(out, "once a second is assumed") {
 		t.Errorf("exit %d: %s%s", code, out, errs)
+	}
+}
+
+// docs/offline.md shows what the commands in it print of the bundled recording.
+func TestOfflinePage(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../docs/offline.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(bundled)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "cluster.jsonl.zst"), data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range []string{
+		"replay cluster.jsonl.zst --policies recorded,nas,dawn",
+		"replay cluster.jsonl.zst --policies shufflewatcher --assert 'shufflewatcher.cross_rack_bytes.total < 0.9*actual'",
+	} {
+		if !strings.Contains(string(page), "heddle "+args+"\n") {
+			t.Errorf("the page has no %s", args)
+		}
+		words := shellWords(args)
+		words[1] = filepath.Join(dir, words[1])
+		_, out, errs := heddle(t, words...)
+		shown := errs
+		if shown == "" {
+			shown = strings.TrimPrefix(out, dir+"/")
+		}
+		if !strings.Contains(string(page), shown) {
+			t.Errorf("%s: the page does not have\n%s", args, shown)
+		}
 	}
 }
 
@@ -81,8 +123,8 @@ func TestDemoOnOwnRecording(t *testing.T) {
 // A failed assertion names both numbers, and nothing else is wrong: exit code 1.
 func TestReplayGate(t *testing.T) {
 	t.Parallel()
-	code, out, errs := heddle(t, "replay", bundled, "--config", replayConfig(t), "--policies", "fair", "--assert", "fair.cross_rack_bytes.total < 0.9*actual", "--assert", "fair.jobs > 1")
-	if code != exit.Failed || !strings.Contains(errs, "does not hold: 1.66") || strings.Contains(errs, "fair.jobs") {
+	code, out, errs := heddle(t, "replay", bundled, "--policies", "fair", "--assert", "fair.cross_rack_bytes.total < 0.9*actual", "--assert", "fair.jobs > 1")
+	if code != exit.Failed || !strings.Contains(errs, "does not hold: 1.78") || strings.Contains(errs, "fair.jobs") {
 		t.Errorf("exit %d: %s", code, errs)
 	}
 	if !strings.Contains(out, "fair.jobs > 1: holds (2, 1)") {
@@ -104,7 +146,6 @@ func TestReplayRefuses(t *testing.T) {
 	if err := os.WriteFile(cut, data[:len(data)*2/3], 0o600); err != nil {
 		t.Fatal(err)
 	}
-	config := replayConfig(t)
 	for _, tt := range []struct {
 		args []string
 		code int
@@ -117,12 +158,12 @@ func TestReplayRefuses(t *testing.T) {
 		{[]string{"replay", bundled, "--policies", "recorded{\"a\":1}"}, exit.Usage, "takes no parameters"},
 		{[]string{"replay", bundled, "--policies", "nas", "--since", "yesterday"}, exit.Usage, "--since"},
 		{[]string{"replay", bundled, "--policies", "nas", "--assert", "nas.jobs = 2"}, exit.Usage, "column 10"},
-		{[]string{"replay", bundled, "--policies", "nas", "--config", config, "--assert", "dawn.jobs > 2"}, exit.Usage, "no policy"},
-		{[]string{"replay", bundled, "--policies", "nas"}, exit.Failed, "give them with --config"},
+		{[]string{"replay", bundled, "--policies", "nas", "--assert", "dawn.jobs > 2"}, exit.Usage, "no policy"},
+		{[]string{"replay", format1, "--policies", "nas"}, exit.Failed, "give them with --config"},
 		{[]string{"replay", "nosuch.jsonl.zst", "--policies", "nas"}, exit.Failed, "nosuch.jsonl.zst"},
 		{[]string{"replay", plain, "--policies", "nas"}, exit.Failed, "heddle simulate --workload"},
-		{[]string{"replay", cut, "--policies", "nas", "--config", config}, exit.Failed, "truncated"},
-		{[]string{"replay", cut, "--policies", "nas", "--config", config, "--allow-truncated"}, exit.OK, "what comes before is replayed"},
+		{[]string{"replay", cut, "--policies", "nas"}, exit.Failed, "truncated"},
+		{[]string{"replay", cut, "--policies", "nas", "--allow-truncated"}, exit.OK, "what comes before is replayed"},
 		{[]string{"simulate", "--workload", bundled, "--cluster", simCluster4, "--policies", "nas"}, exit.Failed, "heddle replay"},
 	} {
 		code, _, errs := heddle(t, tt.args...)
