@@ -66,6 +66,44 @@ func TestReplayCommand(t *testing.T) {
 	}
 }
 
+// Two policies differ where a replay's report shows it; one does not differ from itself.
+func TestDiffCommand(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if code, _, errs := heddle(t, "replay", bundled, "--policies", "recorded,nas", "--report", dir); code != exit.OK {
+		t.Fatalf("exit %d: %s", code, errs)
+	}
+	recorded, nas := filepath.Join(dir, "decisions-1-recorded.jsonl"), filepath.Join(dir, "decisions-2-nas.jsonl")
+	if code, out, errs := heddle(t, "diff", bundled, recorded); code != exit.OK || !strings.Contains(out, "no divergence") {
+		t.Errorf("a recording and its replay: exit %d: %s%s", code, out, errs)
+	}
+	code, out, errs := heddle(t, "diff", recorded, nas, "--all")
+	if code != exit.Failed || !strings.Contains(errs, "differ") || !strings.Contains(out, "the first at ") || !strings.Contains(out, "COUNT") {
+		t.Errorf("exit %d: %s%s", code, out, errs)
+	}
+	var res replaying.DiffResult
+	if code, out, _ := heddle(t, "diff", recorded, nas, "-o", "json"); code != exit.Failed || json.Unmarshal([]byte(out), &res) != nil || res.Divergences == 0 || res.First == nil {
+		t.Errorf("exit %d: %s", code, out)
+	}
+	for _, tt := range []struct {
+		args []string
+		code int
+		says string
+	}{
+		{[]string{"diff", bundled}, exit.Usage, "name two"},
+		{[]string{"diff", bundled, nas, "--within", "-1s"}, exit.Usage, "--within"},
+		{[]string{"diff", bundled, filepath.Join(dir, "none")}, exit.Failed, "none"},
+		{[]string{"diff", bundled, filepath.Join(dir, "applications.jsonl")}, exit.Failed, "want a recording"},
+	} {
+		if code, _, errs := heddle(t, tt.args...); code != tt.code || !strings.Contains(errs, tt.says) {
+			t.Errorf("%v: exit %d: %s", tt.args, code, errs)
+		}
+	}
+	if left, err := filepath.Glob(filepath.Join(dir, "*.tmp")); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
 // docs/offline.md shows what the commands in it print of the bundled recording.
 func TestOfflinePage(t *testing.T) {
 	t.Parallel()

@@ -55,6 +55,8 @@ type Options struct {
 	Settings *Settings
 	// Job is shown the account of each job that counts, when it has ended; nil for nobody.
 	Job func(*JobAccount)
+	// Decision is shown each decision of each policy, by its place in Policies, in order; nil for nobody.
+	Decision func(policy int, d *model.Decision)
 }
 
 // ErrNoSettings says that a recording's header has no settings, and none were given.
@@ -72,7 +74,7 @@ func Run(h *trace.Header, records iter.Seq2[trace.Record, error], o *Options) (*
 		records = assumeInstants(h, records)
 	}
 	for i := range o.Policies {
-		b := &branch{policy: &o.Policies[i], run: PolicyRun{Policy: o.Policies[i].Label}}
+		b := &branch{index: i, policy: &o.Policies[i], run: PolicyRun{Policy: o.Policies[i].Label}}
 		if err := r.begin(b); err != nil {
 			return nil, err
 		}
@@ -118,6 +120,7 @@ type replay struct {
 
 // branch is the recording under one policy, with a cluster and an engine of its own.
 type branch struct {
+	index   int
 	policy  *Policy
 	cluster *state.Cluster
 	engine  *engine.Engine // nil while the recorded service decided nothing
@@ -219,6 +222,11 @@ func (r *replay) step(b *branch, rec *trace.Record) error {
 	}
 	b.run.Decisions += len(decisions)
 	b.check.replayed(decisions)
+	if r.opts.Decision != nil {
+		for i := range decisions {
+			r.opts.Decision(b.index, &decisions[i])
+		}
+	}
 	b.follow(b.log())
 	if f, is := o.Fact.(model.JobFact); is && f.Done {
 		r.close(b, f.App)

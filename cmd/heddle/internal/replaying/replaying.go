@@ -85,17 +85,16 @@ func (o *Options) Run(ctx context.Context, stderr io.Writer) (*Result, error) {
 	if err := o.takeConfig(how); err != nil {
 		return nil, err
 	}
-	rep, err := newReport(o.Report)
+	rep, err := newReport(o.Report, how.Policies)
 	if err != nil {
 		return nil, err
 	}
-	how.Job = rep.job
+	rep.show(how)
 	res, err := replay.Run(&header, o.records(ctx, in, stderr), how)
 	if errors.Is(err, replay.ErrNoSettings) {
 		err = fmt.Errorf("%w; give them with --config", err)
 	}
 	if err = errors.Join(err, rep.end(res)); err != nil {
-		rep.remove()
 		return nil, fmt.Errorf("replay %s: %w", o.File, err)
 	}
 	result := &Result{Result: res, file: o.File, report: rep.path()}

@@ -9,54 +9,98 @@ import (
 	"path/filepath"
 
 	"heddle/core/lab/replay"
+	"heddle/core/model"
 )
 
-// The files of a report: one line for each application and policy, and the result.
+// The files of a report: a line for each application and policy, the result, and the
+// decisions of each policy.
 const (
-	jobsFile   = "applications.jsonl"
-	resultFile = "replay.json"
+	jobsFile      = "applications.jsonl"
+	resultFile    = "replay.json"
+	decisionsFile = "decisions-%d-%s.jsonl" // by the policy's place and name
 )
 
-// report writes a directory with the accounts of all applications. A nil report writes
-// nothing.
+// report writes a directory with the accounts of all applications and all decisions. A nil
+// report writes nothing.
 type report struct {
-	dir     string
-	partial string // of jobsFile, until it is whole
-	file    *os.File
-	out     *bufio.Writer
-	enc     *json.Encoder
-	err     error
+	dir       string
+	jobs      *lines
+	decisions []*lines // by policy
 }
 
-func newReport(dir string) (*report, error) {
+// lines is a file of JSON lines that has another name until it is whole.
+type lines struct {
+	name string
+	file *os.File
+	out  *bufio.Writer
+	enc  *json.Encoder
+	err  error
+}
+
+func newLines(name string) (*lines, error) {
+	f, err := os.Create(name + ".tmp")
+	if err != nil {
+		return nil, err
+	}
+	out := bufio.NewWriter(f)
+	return &lines{name: name, file: f, out: out, enc: json.NewEncoder(out)}, nil
+}
+
+func (l *lines) add(v any) {
+	if l.err == nil {
+		l.err = l.enc.Encode(v)
+	}
+}
+
+// end completes the file, or leaves none.
+func (l *lines) end(keep bool) error {
+	err := errors.Join(l.err, l.out.Flush(), l.file.Close())
+	if !keep || err != nil {
+		return errors.Join(err, os.Remove(l.file.Name()))
+	}
+	return os.Rename(l.file.Name(), l.name)
+}
+
+func newReport(dir string, policies []replay.Policy) (*report, error) {
 	if dir == "" {
 		return nil, nil
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // a report is for others to read
 		return nil, fmt.Errorf("--report: %w", err)
 	}
-	r := &report{dir: dir, partial: filepath.Join(dir, jobsFile+".tmp")}
+	r := &report{dir: dir}
 	var err error
-	if r.file, err = os.Create(r.partial); err != nil {
+	if r.jobs, err = newLines(filepath.Join(dir, jobsFile)); err != nil {
 		return nil, fmt.Errorf("--report: %w", err)
 	}
-	r.out = bufio.NewWriter(r.file)
-	r.enc = json.NewEncoder(r.out)
+	for i := range policies {
+		l, err := newLines(filepath.Join(dir, fmt.Sprintf(decisionsFile, i+1, policies[i].Name)))
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("--report: %w", err), r.end(nil))
+		}
+		r.decisions = append(r.decisions, l)
+	}
 	return r, nil
 }
 
-func (r *report) job(a *replay.JobAccount) {
-	if r != nil && r.err == nil {
-		r.err = r.enc.Encode(a)
+// show has a replay show the report what it keeps.
+func (r *report) show(o *replay.Options) {
+	if r == nil {
+		return
 	}
+	o.Job = func(a *replay.JobAccount) { r.jobs.add(a) }
+	o.Decision = func(policy int, d *model.Decision) { r.decisions[policy].add(d) }
 }
 
-// end completes the report.
+// end completes the report; without a result it leaves no file.
 func (r *report) end(res *replay.Result) error {
 	if r == nil {
 		return nil
 	}
-	err := errors.Join(r.err, r.out.Flush(), r.file.Close())
+	err := r.jobs.end(res != nil)
+	for _, l := range r.decisions {
+		err = errors.Join(err, l.end(res != nil))
+	}
 	if err != nil || res == nil {
 		return err
 	}
@@ -64,14 +108,7 @@ func (r *report) end(res *replay.Result) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(os.Rename(r.partial, filepath.Join(r.dir, jobsFile)), os.WriteFile(r.path(), append(data, '\n'), 0o644)) //nolint:gosec // a report is for others to read
-}
-
-// remove leaves no partial file.
-func (r *report) remove() {
-	if r != nil {
-		_ = os.Remove(r.partial)
-	}
+	return os.WriteFile(r.path(), append(data, '\n'), 0o644) //nolint:gosec // a report is for others to read
 }
 
 func (r *report) path() string {
