@@ -38,7 +38,7 @@ type lines struct {
 }
 
 func newLines(name string) (*lines, error) {
-	f, err := os.Create(name + ".tmp")
+	f, err := os.Create(name + ".tmp") //nolint:gosec // in the folder the operator names
 	if err != nil {
 		return nil, err
 	}
