@@ -369,13 +369,13 @@ func BenchmarkReadsWhilePolling(b *testing.B) {
 	b.ReportMetric(ms(1), "max-ms")
 }
 
-// BenchmarkReplay replays the bundled recording under one policy, from the file on.
+// BenchmarkReplay replays a recording of a real cluster under one policy, from the file on.
 //
 //	go test -run '^$' -bench BenchmarkReplay -cpu 1 ./cmd/heddle
 func BenchmarkReplay(b *testing.B) {
 	var observations, spanMS float64
 	for b.Loop() {
-		o := replaying.Options{File: bundled, Policies: "shufflewatcher"}
+		o := replaying.Options{File: cluster, Policies: "shufflewatcher"}
 		res, err := o.Run(b.Context(), io.Discard)
 		if err != nil {
 			b.Fatal(err)

@@ -11,11 +11,11 @@ import (
 	"heddle/cmd/heddle/internal/replaying"
 )
 
-// bundled is the recording of a real cluster that the demo plays; format1 is an older one
-// of format 1, which has no settings.
+// cluster is a recording of a service on a real cluster of three racks; format1 is what the
+// demo plays, an older one of format 1, which has no settings.
 const (
-	bundled = "internal/demo/recording.jsonl.zst"
-	format1 = "testdata/format1.jsonl.zst"
+	cluster = "testdata/cluster.jsonl.zst"
+	format1 = "internal/demo/recording.jsonl.zst"
 )
 
 // replayYAML has the settings that format1 lacks.
@@ -29,12 +29,12 @@ func replayConfig(t *testing.T) string {
 	return writeFile(t, "heddle.yml", replayYAML)
 }
 
-// TestReplayCommand replays the bundled recording: ShuffleWatcher would have sent less
+// TestReplayCommand replays the recording of a real cluster: ShuffleWatcher would have sent less
 // across racks than what was recorded, and no policy less than the least.
 func TestReplayCommand(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	code, out, errs := heddle(t, "replay", bundled, "--policies", "recorded,shufflewatcher,nas", "--report", dir, "-o", "json",
+	code, out, errs := heddle(t, "replay", cluster, "--policies", "recorded,shufflewatcher,nas", "--report", dir, "-o", "json",
 		"--assert", "shufflewatcher.cross_rack_bytes.total < 0.95*actual", "--assert", "shufflewatcher.cross_rack_bytes.total >= least")
 	if code != exit.OK {
 		t.Fatalf("exit %d: %s", code, errs)
@@ -70,11 +70,11 @@ func TestReplayCommand(t *testing.T) {
 func TestDiffCommand(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if code, _, errs := heddle(t, "replay", bundled, "--policies", "recorded,nas", "--report", dir); code != exit.OK {
+	if code, _, errs := heddle(t, "replay", cluster, "--policies", "recorded,nas", "--report", dir); code != exit.OK {
 		t.Fatalf("exit %d: %s", code, errs)
 	}
 	recorded, nas := filepath.Join(dir, "decisions-1-recorded.jsonl"), filepath.Join(dir, "decisions-2-nas.jsonl")
-	if code, out, errs := heddle(t, "diff", bundled, recorded); code != exit.OK || !strings.Contains(out, "no divergence") {
+	if code, out, errs := heddle(t, "diff", cluster, recorded); code != exit.OK || !strings.Contains(out, "no divergence") {
 		t.Errorf("a recording and its replay: exit %d: %s%s", code, out, errs)
 	}
 	code, out, errs := heddle(t, "diff", recorded, nas, "--all")
@@ -90,10 +90,10 @@ func TestDiffCommand(t *testing.T) {
 		code int
 		says string
 	}{
-		{[]string{"diff", bundled}, exit.Usage, "name two"},
-		{[]string{"diff", bundled, nas, "--within", "-1s"}, exit.Usage, "--within"},
-		{[]string{"diff", bundled, filepath.Join(dir, "none")}, exit.Failed, "none"},
-		{[]string{"diff", bundled, filepath.Join(dir, "applications.jsonl")}, exit.Failed, "want a recording"},
+		{[]string{"diff", cluster}, exit.Usage, "name two"},
+		{[]string{"diff", cluster, nas, "--within", "-1s"}, exit.Usage, "--within"},
+		{[]string{"diff", cluster, filepath.Join(dir, "none")}, exit.Failed, "none"},
+		{[]string{"diff", cluster, filepath.Join(dir, "applications.jsonl")}, exit.Failed, "want a recording"},
 	} {
 		if code, _, errs := heddle(t, tt.args...); code != tt.code || !strings.Contains(errs, tt.says) {
 			t.Errorf("%v: exit %d: %s", tt.args, code, errs)
@@ -104,14 +104,14 @@ func TestDiffCommand(t *testing.T) {
 	}
 }
 
-// docs/offline.md shows what the commands in it print of the bundled recording.
+// docs/offline.md shows what the commands in it print of a recording.
 func TestOfflinePage(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../docs/offline.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	data, err := os.ReadFile(bundled)
+	data, err := os.ReadFile(cluster)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +150,7 @@ func TestDemoOnOwnRecording(t *testing.T) {
 		_, tables, _ := strings.Cut(out, "\n")
 		return tables
 	}
-	if own, want := after("--recording", bundled), after(); own != want || want == "" {
+	if own, want := after("--recording", format1), after(); own != want || want == "" {
 		t.Errorf("own:\n%s\nbundled:\n%s", own, want)
 	}
 	if code, _, errs := heddle(t, "demo", "--once", "--recording", "nosuch.jsonl.zst"); code != exit.Failed || !strings.Contains(errs, "nosuch") {
@@ -161,7 +161,7 @@ func TestDemoOnOwnRecording(t *testing.T) {
 // A failed assertion names both numbers, and nothing else is wrong: exit code 1.
 func TestReplayGate(t *testing.T) {
 	t.Parallel()
-	code, out, errs := heddle(t, "replay", bundled, "--policies", "fair", "--assert", "fair.cross_rack_bytes.total < 0.9*actual", "--assert", "fair.jobs > 1")
+	code, out, errs := heddle(t, "replay", cluster, "--policies", "fair", "--assert", "fair.cross_rack_bytes.total < 0.9*actual", "--assert", "fair.jobs > 1")
 	if code != exit.Failed || !strings.Contains(errs, "does not hold: 1.78") || strings.Contains(errs, "fair.jobs") {
 		t.Errorf("exit %d: %s", code, errs)
 	}
@@ -176,7 +176,7 @@ func TestReplayRefuses(t *testing.T) {
 	if err := os.WriteFile(plain, []byte(simJobs), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	data, err := os.ReadFile(bundled)
+	data, err := os.ReadFile(cluster)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,19 +190,19 @@ func TestReplayRefuses(t *testing.T) {
 		says string
 	}{
 		{[]string{"replay"}, exit.Usage, "name one recording"},
-		{[]string{"replay", bundled, bundled}, exit.Usage, "name one recording"},
-		{[]string{"replay", bundled, "--policies", ""}, exit.Usage, "--policies"},
-		{[]string{"replay", bundled, "--policies", "nosuch"}, exit.Usage, "want one of"},
-		{[]string{"replay", bundled, "--policies", "recorded{\"a\":1}"}, exit.Usage, "takes no parameters"},
-		{[]string{"replay", bundled, "--policies", "nas", "--since", "yesterday"}, exit.Usage, "--since"},
-		{[]string{"replay", bundled, "--policies", "nas", "--assert", "nas.jobs = 2"}, exit.Usage, "column 10"},
-		{[]string{"replay", bundled, "--policies", "nas", "--assert", "dawn.jobs > 2"}, exit.Usage, "no policy"},
+		{[]string{"replay", cluster, cluster}, exit.Usage, "name one recording"},
+		{[]string{"replay", cluster, "--policies", ""}, exit.Usage, "--policies"},
+		{[]string{"replay", cluster, "--policies", "nosuch"}, exit.Usage, "want one of"},
+		{[]string{"replay", cluster, "--policies", "recorded{\"a\":1}"}, exit.Usage, "takes no parameters"},
+		{[]string{"replay", cluster, "--policies", "nas", "--since", "yesterday"}, exit.Usage, "--since"},
+		{[]string{"replay", cluster, "--policies", "nas", "--assert", "nas.jobs = 2"}, exit.Usage, "column 10"},
+		{[]string{"replay", cluster, "--policies", "nas", "--assert", "dawn.jobs > 2"}, exit.Usage, "no policy"},
 		{[]string{"replay", format1, "--policies", "nas"}, exit.Failed, "give them with --config"},
 		{[]string{"replay", "nosuch.jsonl.zst", "--policies", "nas"}, exit.Failed, "nosuch.jsonl.zst"},
 		{[]string{"replay", plain, "--policies", "nas"}, exit.Failed, "heddle simulate --workload"},
 		{[]string{"replay", cut, "--policies", "nas"}, exit.Failed, "truncated"},
 		{[]string{"replay", cut, "--policies", "nas", "--allow-truncated"}, exit.OK, "what comes before is replayed"},
-		{[]string{"simulate", "--workload", bundled, "--cluster", simCluster4, "--policies", "nas"}, exit.Failed, "heddle replay"},
+		{[]string{"simulate", "--workload", cluster, "--cluster", simCluster4, "--policies", "nas"}, exit.Failed, "heddle replay"},
 	} {
 		code, _, errs := heddle(t, tt.args...)
 		if code != tt.code || !strings.Contains(errs, tt.says) {

@@ -30,8 +30,8 @@ const (
 // step 1 alone (map_reset=local), so a user for whom nothing good turns up is not
 // slowed map by map.
 func (m mapRule) mts(in *policy.Input, c *dispatch.Candidate) bool {
-	predicted := predict(c.Job)
-	gated := m.congested && m.params.MapGate == GateSoft && m.classes.of(&predicted) != light
+	predicted := &m.jobs.Of(c.Job).predicted
+	gated := m.congested && m.params.MapGate == GateSoft && m.classes.of(predicted) != light
 	output, level := predicted.MapOutput(), model.NodeLocal
 	if !c.Local {
 		level, _ = c.Stage.Locality(in.Offer.Node)
@@ -45,7 +45,7 @@ func (m mapRule) mts(in *policy.Input, c *dispatch.Candidate) bool {
 		}
 		k.Reason, k.Good, k.Resets = model.ReasonShuffleQualified, !gated, true
 	case output <= m.available:
-		k.Line, k.First, k.Second = lineQualified+m.classes.mapCategory(&predicted), m.mapCost(level, predicted.MapInput()), -float64(output)
+		k.Line, k.First, k.Second = lineQualified+m.classes.mapCategory(predicted), m.mapCost(level, predicted.MapInput()), -float64(output)
 		k.Reason = model.ReasonMapWaited
 	default:
 		k.Line, k.First, k.Second = lineLeast, 1, float64(output)

@@ -87,8 +87,9 @@ type reduceRule struct{ *facts }
 
 // jobState is what is kept of one live job.
 type jobState struct {
-	spread  spread
-	delayed policy.Wait // Skips are reduces CR-RTS passed over and nobody has launched since
+	predicted state.Prediction // as of the job's last change; by Startable
+	spread    spread
+	delayed   policy.Wait // Skips are reduces CR-RTS passed over and nobody has launched since
 }
 
 // The waits of a user: D_i^m and D_i^r.
@@ -111,12 +112,13 @@ func (r *rule) Prepare(in *policy.Input) {
 // Startable implements dispatch.Rule: reduces start from the job's completion
 // threshold on.
 func (r *rule) Startable(v state.View, j *state.Job, s *state.Stage) bool {
+	k := r.jobs.Of(j)
+	k.predicted = predict(j)
 	switch s.Kind {
 	case model.StageMap:
 		return true
 	case model.StageReduce:
-		predicted := predict(j)
-		return r.reduces.due(v, j, &predicted)
+		return r.reduces.due(v, j, &k.predicted)
 	case model.StageOther, model.StageAM:
 	}
 	return false
@@ -154,7 +156,7 @@ func (r *rule) isTurnOfReduce(in *policy.Input) bool {
 	for _, u := range in.View.Users() {
 		maps := false
 		for _, j := range u.Jobs() {
-			if j.Reduce.Pending > 0 && r.Startable(in.View, j, j.Reduce) {
+			if j.Reduce.Pending > 0 && r.reduces.due(in.View, j, &r.jobs.Of(j).predicted) {
 				return true
 			}
 			maps = maps || in.Admits(j.Map)
@@ -191,8 +193,7 @@ func (r *rule) Order(in *policy.Input, c *dispatch.Candidate) bool {
 
 // Wanted implements dispatch.Waiter: the racks where ReduceNum is not reached.
 func (r *rule) Wanted(v state.View, j *state.Job, _ *state.Stage, racks []int) []int {
-	predicted := predict(j)
-	spread := r.reduces.spreadOf(v, j, &predicted)
+	spread := r.reduces.spreadOf(v, j, &r.jobs.Of(j).predicted)
 	counts := spread.counted()
 	for _, rack := range spread.racks {
 		if j.Reduce.Launched(rack) < counts[rack] {

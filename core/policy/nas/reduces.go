@@ -29,9 +29,9 @@ func category(c class, isReached bool) int {
 // has no reduce. The next is asked, or the node would stay idle
 // (algorithms.md 2.3.5).
 func (q reduceRule) caRTS(in *policy.Input, c *dispatch.Candidate) bool {
-	predicted := predict(c.Job)
-	full := !q.wanted(in.View, c.Job, &predicted, in.Offer.Node.Rack.Index)
-	of := q.classes.of(&predicted)
+	predicted := &q.jobs.Of(c.Job).predicted
+	full := !q.wanted(in.View, c.Job, predicted, in.Offer.Node.Rack.Index)
+	of := q.classes.of(predicted)
 	c.Key = dispatch.Key{
 		Line: category(of, full), First: float64(q.priority(c.Job)), Second: -float64(predicted.Shuffle), Reason: model.ReasonBelowReduceNum,
 		Good: true, Elsewhere: full && of != light,
@@ -64,11 +64,11 @@ func (q reduceRule) priority(j *state.Job) int {
 // once. The third of the "three strategies" is taken to be that delayed reduces
 // go first once the network is uncongested.
 func (q reduceRule) crRTS(in *policy.Input, c *dispatch.Candidate) bool {
-	predicted := predict(c.Job)
-	of := q.classes.of(&predicted)
+	predicted := &q.jobs.Of(c.Job).predicted
+	of := q.classes.of(predicted)
 	if c.Late {
 		c.Key = dispatch.Key{Reason: model.ReasonReduceWaited, Resets: true, Least: true}
-		if !q.wanted(in.View, c.Job, &predicted, in.Offer.Node.Rack.Index) {
+		if !q.wanted(in.View, c.Job, predicted, in.Offer.Node.Rack.Index) {
 			c.Line, c.Elsewhere, c.Least = 1, of != light, false
 		}
 		return true
