@@ -96,7 +96,7 @@ type answers struct {
 
 // Observation implements loop.Recorder.
 func (a *answers) Observation(o model.Observation) {
-	if f, is := o.Fact.(model.PollFact); is && o.Source == model.SourceRM && f.Result == model.PollOK {
+	if _, isPoll := o.Fact.(model.PollFact); o.Source == model.SourceRM && !isPoll {
 		a.resourceManager = true
 	}
 	a.Recorder.Observation(o)
