@@ -64,3 +64,6 @@ const (
 	MethodShuffleJMX = nodes.MethodShuffleJMX
 	MethodPrometheus = nodes.MethodPrometheus
 )
+
+// CompareJobs orders jobs by submit time, then id.
+func CompareJobs(a, b *Job) int { return jobs.Compare(a, b) }

@@ -23,9 +23,8 @@ type JobAccount struct {
 	Shuffle Bytes        `json:"shuffle_bytes"`  // across racks
 	Busiest Bytes        `json:"busiest_bytes"`  // of the shuffle, on the most loaded uplink in one direction
 
-	output model.Bytes
-	began  model.Time // of the first reduce, 0 without any
-	flows  [2][]flow  // as recorded, as wanted
+	began model.Time // of the first reduce, 0 without any
+	flows [2][]flow  // as recorded, as wanted
 }
 
 // StageAccount is where the containers of a stage were allocated and wanted.
@@ -50,10 +49,11 @@ func (b *Bytes) add(o Bytes) {
 	b.Least += o.Least
 }
 
-// flow is what one rack sends another.
+// flow is what one rack sends another. Racks have their ids: after a restart of the recorded
+// service a number is another rack's.
 type flow struct {
 	kind     kind
-	src, dst int
+	src, dst model.RackID
 	bytes    float64
 }
 
@@ -62,7 +62,6 @@ type kind int
 const (
 	shuffled kind = iota
 	mapRead
-	kinds
 )
 
 // stagePlaced follows the containers of one stage, by rack number.
@@ -78,13 +77,24 @@ type accounts struct {
 	mark  state.Revision
 	jobs  map[model.AppID]*jobPlaced
 	dirty []*state.Job
+	over  []overJob // that are not closed, by when they ended
 }
+
+// overJob is a job that ended.
+type overJob struct {
+	app model.AppID
+	at  model.Time
+}
+
+// lastFactsWithin is how long a job that ended is waited for to be told of by the JobHistory
+// server. The cluster forgets jobs some time after their end.
+const lastFactsWithin = model.Minute
 
 // jobPlaced follows one job.
 type jobPlaced struct {
 	maps, reduces stagePlaced
 	began         model.Time // when a reduce was first seen
-	closed        bool
+	over, closed  bool
 }
 
 func newAccounts(v state.View) accounts { return accounts{view: v, jobs: map[model.AppID]*jobPlaced{}} }
@@ -110,6 +120,10 @@ func (a *accounts) follow(log *engine.Log) {
 		}
 		a.allocated(&p.maps, j.Map, planOf(log, j.ID, model.StageMap))
 		a.allocated(&p.reduces, j.Reduce, planOf(log, j.ID, model.StageReduce))
+		if j.State.Final() && !p.over {
+			p.over = true
+			a.over = append(a.over, overJob{j.ID, a.view.Now()})
+		}
 		if p.began == 0 && sum(p.reduces.seen) > 0 {
 			p.began = a.view.Now()
 		}
@@ -190,18 +204,18 @@ func (a *accounts) close(app model.AppID) (*JobAccount, bool) {
 	}
 	p.closed = true
 	maps, reduces := j.Map.LaunchedByRack(), j.Reduce.LaunchedByRack()
-	acc := &JobAccount{App: app, Ended: a.view.Now(), output: shuffle.Total(j.Output.ByRack), began: p.began}
+	acc := &JobAccount{App: app, Ended: a.view.Now(), began: p.began}
 	acc.Maps, acc.Reduces = a.stage(&p.maps, maps), a.stage(&p.reduces, reduces)
 	if sum(reduces) > 0 {
 		out, n := j.Output.ByRack, sum(reduces)
 		acc.Shuffle = Bytes{shuffle.CrossRack(out, reduces), shuffle.CrossRack(out, p.reduces.wanted), shuffle.CrossRack(out, shuffle.FewestBytes(out, n))}
 		acc.Busiest = Bytes{shuffle.Busiest(out, reduces), shuffle.Busiest(out, p.reduces.wanted), leastBusiest(out)}
-		acc.flows[0] = shuffleFlows(out, reduces)
-		acc.flows[1] = shuffleFlows(out, p.reduces.wanted)
+		acc.flows[0] = a.shuffleFlows(out, reduces)
+		acc.flows[1] = a.shuffleFlows(out, p.reduces.wanted)
 	}
-	if j.Input.Known && sum(maps) > 0 {
+	if j.Input.Known {
 		for i, counts := range [...][]int{maps, p.maps.wanted} {
-			read := mapReads(j.Input.Blocks, counts)
+			read := a.mapReads(j.Input.Blocks, counts)
 			acc.flows[i] = append(acc.flows[i], read...)
 			bytes := model.Bytes(0)
 			for _, f := range read {
@@ -215,6 +229,16 @@ func (a *accounts) close(app model.AppID) (*JobAccount, bool) {
 		}
 	}
 	return acc, true
+}
+
+// overdue returns the jobs whose last facts have not come in time.
+func (a *accounts) overdue() []model.AppID {
+	var out []model.AppID
+	for len(a.over) > 0 && a.view.Now().Sub(a.over[0].at) >= lastFactsWithin {
+		out = append(out, a.over[0].app)
+		a.over = a.over[1:]
+	}
+	return out
 }
 
 // ended returns the jobs that have ended and were not closed, in order.
@@ -277,13 +301,13 @@ func (a *accounts) byID(counts []int) map[model.RackID]int {
 }
 
 // shuffleFlows are the bytes from rack to rack of a shuffle with hash-uniform keys.
-func shuffleFlows(output []model.Bytes, reduces []int) []flow {
-	n := sum(reduces)
+func (a *accounts) shuffleFlows(output []model.Bytes, reduces []int) []flow {
+	n, racks := sum(reduces), a.view.Racks()
 	var flows []flow
 	for src, m := range output {
 		for dst, k := range reduces {
 			if src != dst && m > 0 && k > 0 {
-				flows = append(flows, flow{shuffled, src, dst, float64(m) * float64(k) / float64(n)})
+				flows = append(flows, flow{shuffled, racks[src].ID, racks[dst].ID, float64(m) * float64(k) / float64(n)})
 			}
 		}
 	}
@@ -308,9 +332,12 @@ func leastBusiest(output []model.Bytes) model.Bytes {
 // rack: as few as a good assignment of blocks to maps leaves. Each block goes to the
 // rack with a replica that has most maps left, those with the fewest replicas first. It
 // costs O(blocks (log blocks + replicas)).
-func mapReads(blocks []state.InputBlock, maps []int) []flow {
-	left := make([]float64, len(maps))
-	per := float64(len(blocks)) / float64(max(sum(maps), 1)) // blocks of a map
+func (a *accounts) mapReads(blocks []state.InputBlock, maps []int) []flow {
+	if sum(maps) == 0 {
+		return nil
+	}
+	left, racks := make([]float64, len(maps)), a.view.Racks()
+	per := float64(len(blocks)) / float64(sum(maps)) // blocks of a map
 	for r, n := range maps {
 		left[r] = float64(n) * per
 	}
@@ -341,7 +368,7 @@ func mapReads(blocks []state.InputBlock, maps []int) []flow {
 		}
 		dst := slices.Index(left, slices.Max(left))
 		left[dst]--
-		flows = append(flows, flow{mapRead, b.Racks[0], dst, float64(b.Length)})
+		flows = append(flows, flow{mapRead, racks[b.Racks[0]].ID, racks[dst].ID, float64(b.Length)})
 	}
 	return flows
 }

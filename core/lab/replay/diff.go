@@ -85,8 +85,7 @@ func (d *differ) decided(log int, decision *model.Decision) {
 		s = &wantedStage{}
 		d.stages[id] = s
 	}
-	plan := *decision.Plan
-	s.plans[log] = &plan
+	s.plans[log] = decision.Plan
 	d.touched = append(d.touched, id)
 }
 

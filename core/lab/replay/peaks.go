@@ -18,7 +18,7 @@ type peaks struct {
 
 // direction is one direction of a rack's uplink.
 type direction struct {
-	rack int
+	rack model.RackID
 	in   bool
 }
 
@@ -71,12 +71,11 @@ func (p *peaks) fold(before model.Time) {
 	}
 }
 
-// end returns the highest rate and its rack; 0 and -1 if nothing was added.
-func (p *peaks) end() (rate float64, rack int) {
+// end returns the highest rate and its rack; 0 and "" if nothing was added.
+func (p *peaks) end() (rate float64, rack model.RackID) {
 	p.fold(math.MaxInt64)
-	rack = -1
 	for d, l := range p.links { // order-free: of equal ones the first rack
-		if l.highest > rate || (l.highest == rate && rack >= 0 && d.rack < rack) {
+		if l.highest > rate || (l.highest == rate && d.rack < rack) {
 			rate, rack = l.highest, d.rack
 		}
 	}

@@ -231,5 +231,8 @@ func (r *replay) step(b *branch, rec *trace.Record) error {
 	if f, is := o.Fact.(model.JobFact); is && f.Done {
 		r.close(b, f.App)
 	}
+	for _, app := range b.overdue() {
+		r.close(b, app) // unless it was closed
+	}
 	return nil
 }

@@ -300,6 +300,40 @@ func TestReload(t *testing.T) {
 	}
 }
 
+// After a restart nothing is known, and racks may have other numbers: here there are none.
+// What was counted before stays.
+func TestRestartWithoutRacks(t *testing.T) {
+	t.Parallel()
+	h := header(t)
+	r := oneJob()
+	want := run(t, h, r.each, replay.Options{}, `{"reduce":{"/r1":2}}`).Runs[0]
+	r.records = append(r.records, trace.Record{At: start, Mark: &trace.Mark{Name: trace.MarkRestarted, Header: h}})
+	res := run(t, h, r.each, replay.Options{}, `{"reduce":{"/r1":2}}`)
+	got := res.Runs[0]
+	if res.Recording.Restarts != 1 || res.Recording.Racks != 0 {
+		t.Errorf("%+v", res.Recording)
+	}
+	if diff := cmp.Diff(want.Pairs, got.Pairs); diff != "" || got.CrossRack != want.CrossRack || got.UplinkPeak != want.UplinkPeak || got.UplinkPeak.Rack != "/r1" {
+		t.Errorf("peak %+v, pairs (-before +after):\n%s", got.UplinkPeak, diff)
+	}
+}
+
+// A job that the JobHistory server says nothing of counts a minute after its end, before
+// the cluster may have forgotten it.
+func TestJobWithoutLastFacts(t *testing.T) {
+	t.Parallel()
+	r := oneJob()
+	r.records = r.records[:len(r.records)-1] // the last facts
+	r.add(81, model.SourceRM, model.PollFact{Result: model.PollOK})
+	r.add(82, model.SourceRM, model.PollFact{Result: model.PollOK})
+	r.add(500, model.SourceRM, model.PollFact{Result: model.PollOK})
+	var closed []model.Time
+	res := run(t, header(t), r.each, replay.Options{Job: func(a *replay.JobAccount) { closed = append(closed, a.Ended) }}, `{"reduce":{"/r1":2}}`)
+	if len(closed) != 1 || closed[0] != start.Add(82*model.Second) || res.Runs[0].CrossRack.Shuffle != 100 {
+		t.Errorf("closed at %v, %+v", closed, res.Runs[0].CrossRack)
+	}
+}
+
 // Only jobs that end between since and until count.
 func TestBounds(t *testing.T) {
 	t.Parallel()

@@ -132,7 +132,7 @@ type Pair struct {
 	Policy   CrossRack    `json:"policy"`
 }
 
-type rackPair struct{ src, dst int }
+type rackPair struct{ src, dst model.RackID }
 
 // JobRow is one application in a result.
 type JobRow struct {
@@ -192,7 +192,7 @@ func (run *PolicyRun) flows(acc *JobAccount) {
 			at := rackPair{f.src, f.dst}
 			p := run.byPair[at]
 			if p == nil {
-				p = &Pair{}
+				p = &Pair{Src: f.src, Dst: f.dst}
 				run.byPair[at] = p
 			}
 			c := [...]*CrossRack{&p.Recorded, &p.Policy}[i]
@@ -227,23 +227,17 @@ func (r *replay) finish() *Result {
 		r.closeEnded(b)
 		run := &b.run
 		run.trim()
-		racks := b.cluster.View().Racks()
-		id := func(n int) model.RackID { return racks[n].ID }
-		for at, p := range run.byPair { // order-free: sorted below
-			p.Src, p.Dst = id(at.src), id(at.dst)
+		for _, p := range run.byPair { // order-free: sorted below
 			run.Pairs = append(run.Pairs, *p)
 		}
 		slices.SortFunc(run.Pairs, func(a, b Pair) int { return cmp.Or(cmp.Compare(a.Src, b.Src), cmp.Compare(a.Dst, b.Dst)) })
 		recorded, _ := run.peaks[0].end()
 		wanted, rack := run.peaks[1].end()
-		run.UplinkPeak = Peaks{Recorded: recorded, Policy: wanted}
-		if rack >= 0 {
-			run.UplinkPeak.Rack = id(rack)
-		}
+		run.UplinkPeak = Peaks{Recorded: recorded, Policy: wanted, Rack: rack}
 		run.Check = b.check.end()
 		run.Params = b.policy.Params
 		if i == 0 {
-			res.Recording.Racks, res.Recording.Jobs, res.Recording.Unfinished = len(racks), run.Jobs, b.unfinished()
+			res.Recording.Racks, res.Recording.Jobs, res.Recording.Unfinished = len(b.cluster.View().Racks()), run.Jobs, b.unfinished()
 		}
 		res.Runs = append(res.Runs, *run)
 	}

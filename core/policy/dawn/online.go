@@ -116,7 +116,7 @@ func (o *onlinePlan) replan(j *state.Job) {
 	if j == nil || o.jobs.Find(j) == nil {
 		return
 	}
-	i, found := slices.BinarySearchFunc(o.pending, j, func(a, b *state.Job) int { return model.CompareApps(&a.App, &b.App) })
+	i, found := slices.BinarySearchFunc(o.pending, j, state.CompareJobs)
 	if !found {
 		o.pending = slices.Insert(o.pending, i, j)
 	}

@@ -605,7 +605,7 @@ func (d *Dispatcher) isBetter(in *policy.Input, j *state.Job, best *hit) bool {
 		return false
 	}
 	c := &d.candidate
-	return best.Job == nil || c.before(&best.Key) || (!best.before(&c.Key) && byArrival(j, best.Job) < 0)
+	return best.Job == nil || c.before(&best.Key) || (!best.before(&c.Key) && state.CompareJobs(j, best.Job) < 0)
 }
 
 // hasCandidate reports whether the user has any candidate.

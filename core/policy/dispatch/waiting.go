@@ -54,7 +54,7 @@ func (k *job) setActive(stage int, active bool) {
 
 // with inserts a job into jobs by arrival.
 func with(jobs []*state.Job, j *state.Job) []*state.Job {
-	at, _ := slices.BinarySearchFunc(jobs, j, byArrival)
+	at, _ := slices.BinarySearchFunc(jobs, j, state.CompareJobs)
 	return slices.Insert(jobs, at, j)
 }
 
@@ -97,7 +97,7 @@ func (m *merge) first() *state.Job {
 		if m.next[i] >= len(*list) {
 			continue
 		}
-		if j := (*list)[m.next[i]]; first == nil || (j != first && byArrival(j, first) < 0) {
+		if j := (*list)[m.next[i]]; first == nil || (j != first && state.CompareJobs(j, first) < 0) {
 			first = j
 		}
 	}
@@ -112,8 +112,6 @@ func (m *merge) drop(j *state.Job) {
 		}
 	}
 }
-
-func byArrival(a, b *state.Job) int { return model.CompareApps(&a.App, &b.App) }
 
 // passing is what a user let an offer pass for who would let others pass for it
 // too. It only spares looking at the user's jobs again, as long as none of them changes.
