@@ -61,6 +61,7 @@ func importRules() []importRule {
 		{"core/lab/bounds", and(shuffle, "core/lab/fluid/tandem", "core/policy/num/schedule")},
 		{"core/lab/fluid", and(shuffle, "core/policy/num/schedule", "core/heap")},
 		{"core/lab/workload", topology},
+		{"core/lab/measured", and(topology, "core/lab/workload")},
 		{"core/lab/reproduce", and(policies, "core/engine", "core/lab/workload", "core/lab/sim", "core/lab/fluid")},
 		{"core/lab/sim", and(policies, "core/engine", "core/lab/workload", "core/lab/bounds", "core/heap")},
 		{"core/lab/sim/network", topology},

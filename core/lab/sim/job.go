@@ -242,7 +242,8 @@ func newStages(s *world, j *job) []stage {
 			if t.kind = model.StageMap; len(t.spec.Edges) == 0 {
 				t.asked = t.total
 			}
-			t.in = blocks{stride: s.cluster.Replication, nodes: make([]int32, t.total*s.cluster.Replication), cumulative: make([]model.Bytes, t.total+1)}
+			stride := mostReplicas(t.spec, s.cluster.Replication)
+			t.in = blocks{stride: stride, nodes: make([]int32, t.total*stride), cumulative: make([]model.Bytes, t.total+1)}
 			for k := range t.in.nodes {
 				t.in.nodes[k] = noNode
 			}
@@ -300,7 +301,7 @@ func connect(from, to *stage, kind model.EdgeKind) {
 		return
 	}
 	to.scatteredBytes += from.output
-	if to.spec.Skew > 0 && to.total > 1 {
+	if to.spec.Uneven() {
 		to.cumulative = append(to.cumulative[:0], 0)
 		for i, bytes := range to.spec.Partitions(nil, weights) {
 			to.cumulative = append(to.cumulative, to.cumulative[i]+bytes)
@@ -442,13 +443,16 @@ func (t *stage) fetches(task int) model.Bytes {
 
 // cost returns how long a task computes.
 func (t *stage) cost(task int) model.Duration {
-	return t.spec.Cost.Of(t.in.size(task) + t.fetches(task))
+	return t.spec.Compute(task, t.in.size(task)+t.fetches(task))
 }
 
-// outputOf returns what a task leaves: its part of the stage's output by what it
+// outputOf returns what a task leaves: what was measured, else its part of the stage's output by what it
 // reads of files or draws of stages, in equal parts where that is nothing. The
 // parts of all tasks sum to the output.
 func (t *stage) outputOf(task int) model.Bytes {
+	if len(t.spec.Measured) > 0 {
+		return t.spec.Measured[task].Output
+	}
 	if in := t.in.total(); in > 0 {
 		return share(t.output, t.in.cumulative[task+1], in) - share(t.output, t.in.cumulative[task], in)
 	}

@@ -20,6 +20,7 @@ type jobTable struct {
 	free       pools // containers or slots
 	finished   int
 	failed     error
+	asRan      bool // tasks start on the nodes they ran on
 }
 
 // chains are the jobs that read each other's output. All slices are by job.

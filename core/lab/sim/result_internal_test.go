@@ -6,6 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"heddle/core/lab/workload"
 	"heddle/core/model"
 )
 
@@ -48,7 +49,7 @@ func TestMapOutputsSum(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		reads := rapid.SliceOfN(rapid.Int64Range(0, 1<<40), 1, 20).Draw(t, "reads")
-		var m stage
+		m := stage{spec: &workload.Stage{}}
 		m.total, m.output, m.in.cumulative = len(reads), model.Bytes(rapid.Int64Range(0, 1<<53).Draw(t, "output")), make([]model.Bytes, 1)
 		for _, bytes := range reads {
 			m.in.cumulative = append(m.in.cumulative, m.in.total()+model.Bytes(bytes))

@@ -128,6 +128,10 @@ func (t *stage) placeBlocks(s *world, h *hdfs) {
 	if t.kind != model.StageMap {
 		return
 	}
+	if len(t.spec.Measured) > 0 {
+		s.placeMeasured(t, h)
+		return
+	}
 	draw := make([]func() int, len(t.spec.Reads))
 	for i := range t.spec.Reads {
 		f := &t.spec.Reads[i]
@@ -160,6 +164,10 @@ func (s *world) launch(j *job, p *model.Placement, node int) {
 	}
 	t := &j.stages[i]
 	task, level := t.pick(node, n.rack)
+	if s.jobs.asRan {
+		task = s.layout.ranOn(node, t)
+		level = t.levelOn(task, node, &s.layout)
+	}
 	if t.extraAsked > 0 {
 		if spare, at := t.pickExtra(node, &s.layout, task, level); spare >= 0 {
 			task, level = spare, at

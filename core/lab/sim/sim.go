@@ -113,14 +113,12 @@ func checkSupported(w *workload.Workload, p *Params) error {
 	return nil
 }
 
-// checkNodes reports a file on a node that the cluster does not have.
+// checkNodes reports a stage that names a node that the cluster does not have.
 func checkNodes(w *workload.Workload, c *Cluster) error {
 	for i := range w.Jobs {
 		for k := range w.Jobs[i].Stages {
-			for _, f := range w.Jobs[i].Stages[k].Reads {
-				if f.Place == workload.OnNode && (f.Node.Rack > len(c.Racks) || f.Node.Number > c.Racks[f.Node.Rack-1].Nodes) {
-					return fmt.Errorf("job %s: reads a file on node %d of rack %d, and the cluster has no such node", w.Jobs[i].ID, f.Node.Number, f.Node.Rack)
-				}
+			if n, ok := w.Jobs[i].Stages[k].Beyond(c.has); ok {
+				return fmt.Errorf("job %s: stage %s names node %d of rack %d, and the cluster has no such node", w.Jobs[i].ID, w.Jobs[i].Stages[k].Name, n.Number, n.Rack)
 			}
 		}
 	}

@@ -154,7 +154,10 @@ func checkStage(j *Job, k int) *fault {
 	if f := checkEdges(j, k); f != nil {
 		return f
 	}
-	return checkReads(j, s)
+	if f := checkReads(j, s); f != nil {
+		return f
+	}
+	return checkMeasured(s)
 }
 
 func checkEdges(j *Job, k int) *fault {
@@ -209,10 +212,7 @@ func (r *File) checkPlace(j *Job) *fault {
 	case r.Place == ByShares:
 		return checkShares(r.Shares)
 	case r.Place == OnNode:
-		if f := checkRange("node[0]", int64(r.Node.Rack), 1, math.MaxInt32); f != nil {
-			return f
-		}
-		return checkRange("node[1]", int64(r.Node.Number), 1, math.MaxInt32)
+		return r.Node.check("node")
 	}
 	return nil
 }

@@ -42,6 +42,7 @@ type (
 		Memory *int64         `json:"memory_mib"`
 		VCores *int64         `json:"vcores"`
 		Skew   float64        `json:"skew,omitempty"`
+		Tasked []measuredLine `json:"measured,omitempty"`
 	}
 	fileLine struct {
 		Bytes  *model.Bytes `json:"bytes"`
@@ -65,8 +66,10 @@ func keysOf(path string) []string {
 		return []string{"bytes", "racks", "shares", "parent", "node"}
 	case strings.Contains(path, ".edges["):
 		return []string{"from", "kind"}
+	case strings.Contains(path, ".measured["):
+		return []string{"compute_ms", "read_bytes", "output_bytes", "shuffle_bytes", "replicas", "ran_on"}
 	}
-	return []string{"name", "tasks", "reads", "edges", "output_bytes", "fixed_ms", "per_gib_ms", "memory_mib", "vcores", "skew"}
+	return []string{"name", "tasks", "reads", "edges", "output_bytes", "fixed_ms", "per_gib_ms", "memory_mib", "vcores", "skew", "measured"}
 }
 
 // decode reads the one JSON object of a line. Unknown keys are errors.
@@ -263,6 +266,10 @@ func (r *jobReader) stage(j *Job, l *stageLine, ids map[JobID]int) *fault {
 		s.Edges = append(s.Edges, Edge{From: from, Kind: model.EdgeKind(r.intern(string(e.Kind)))})
 	}
 	s.Reads, s.Edges = slices.Clip(s.Reads), slices.Clip(s.Edges)
+	var f *fault
+	if s.Measured, f = measured(l.Tasked); f != nil {
+		return f
+	}
 	j.Stages = append(j.Stages, s)
 	return nil
 }
@@ -290,10 +297,11 @@ func (l *fileLine) file(ids map[JobID]int) (File, *fault) {
 		places++
 	}
 	if l.Node != nil {
-		if len(l.Node) != 2 {
-			return file, &fault{ReasonRange, "node", "want a rack and the number of a node in it, as in [1,3]"}
+		node, f := nodeOf(l.Node, "node")
+		if f != nil {
+			return file, f
 		}
-		file.Place, file.Node = OnNode, Node{Rack: l.Node[0], Number: l.Node[1]}
+		file.Place, file.Node = OnNode, node
 		places++
 	}
 	if places > 1 {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -71,46 +72,54 @@ func TestReadErrors(t *testing.T) {
 		at        string // the text at the column
 		want      string
 	}{
-		"unknown key":             {`"user"`, `"owner"`, workload.ReasonKey, `"owner"`, `unknown key "owner"; known here: id, name, user, queue, submit_ms, parents, stages`},
-		"unknown key of a stage":  {`"output_bytes":3`, `"output":3`, workload.ReasonKey, `"output":3`, `unknown key "output"`},
-		"a key of another object": {`"edges":[{`, `"edges":[{"tasks":1,`, workload.ReasonKey, `"tasks":1,"from"`, `unknown key "tasks"; known here: from, kind`},
-		"missing number":          {`"output_bytes":3,`, ``, workload.ReasonMissing, `{"name":"reduce"`, `stages[1]: key "output_bytes" is missing`},
-		"missing stages":          {`"submit_ms":5,`, ``, workload.ReasonMissing, `{"id"`, `key "submit_ms" is missing`},
-		"negative":                {`"submit_ms":5`, `"submit_ms":-5`, workload.ReasonNegative, `-5`, `submit_ms: is -5, below zero`},
-		"negative bytes":          {`{"bytes":4`, `{"bytes":-4`, workload.ReasonNegative, `-4`, `stages[0].reads[1].bytes: is -4, below zero`},
-		"zero tasks":              {`"tasks":1`, `"tasks":0`, workload.ReasonZeroTasks, `0,"edges"`, `stages[1].tasks: a stage has at least one task`},
-		"negative tasks":          {`"tasks":1`, `"tasks":-1`, workload.ReasonNegative, `-1,"edges"`, `stages[1].tasks: is -1`},
-		"no stages":               {`"stages":[`, `"stages":[],"name":[`, workload.ReasonSyntax, `[{"name":"map"`, `name: want a string, is array`},
-		"a fraction of a byte":    {`{"bytes":4`, `{"bytes":4.5`, workload.ReasonNumber, `4.5`, `stages[0].reads[1].bytes: want a whole number, is 4.5`},
-		"a number in quotes":      {`"submit_ms":5`, `"submit_ms":"5"`, workload.ReasonNumber, `"5"`, `submit_ms: want a whole number, is string`},
-		"null":                    {`"submit_ms":5`, `"submit_ms":null`, workload.ReasonMissing, `{"id"`, `key "submit_ms" is missing`},
-		"a number beyond 64 bits": {`"submit_ms":5`, `"submit_ms":99999999999999999999`, workload.ReasonRange, `9999`, `submit_ms: want a whole number that fits into 64 bits, is 99999999999999999999`},
-		"a word for a list":       {`"parents":[]`, `"parents":"a"`, workload.ReasonSyntax, `"a","stages"`, `parents: want a list, is string`},
-		"a parent that is later":  {`"parents":[]`, `"parents":["b"]`, workload.ReasonParent, `"b"`, `parents[0]: no earlier job is called "b"; a parent stands before its children`},
-		"its own parent":          {`"parents":[]`, `"parents":["a"]`, workload.ReasonParent, `"a"]`, `parents[0]: no earlier job is called "a"`},
-		"an edge from later":      {`"from":"map"`, `"from":"sink"`, workload.ReasonEdge, `"sink"`, `stages[1].edges[0].from: no earlier stage is called "sink"; stages stand in topological order`},
-		"an edge from itself":     {`"from":"map"`, `"from":"reduce"`, workload.ReasonEdge, `"reduce","kind"`, `stages[1].edges[0].from: no earlier stage is called "reduce"`},
-		"unknown kind of edge":    {`scatter_gather`, `shuffle`, workload.ReasonRange, `"shuffle"`, `stages[1].edges[0].kind: want one of [scatter_gather one_to_one broadcast], is "shuffle"`},
-		"two places":              {`"racks":1`, `"racks":1,"parent":"p"`, workload.ReasonKey, `{"bytes":10`, `stages[0].reads[0]: say racks, shares, parent or node, and only one of them`},
-		"a node without a number": {`"racks":1`, `"node":[1]`, workload.ReasonRange, `[1]`, `stages[0].reads[0].node: want a rack and the number of a node in it, as in [1,3]`},
-		"three numbers of a node": {`"racks":1`, `"node":[1,2,3]`, workload.ReasonRange, `[1,2,3]`, `stages[0].reads[0].node: want a rack and the number of a node in it, as in [1,3]`},
-		"rack 0 of a node":        {`"racks":1`, `"node":[0,2]`, workload.ReasonRange, `0,2`, `stages[0].reads[0].node[0]: want 1 to`},
-		"node and racks":          {`"racks":1`, `"racks":1,"node":[1,2]`, workload.ReasonKey, `{"bytes":10`, `stages[0].reads[0]: say racks, shares, parent or node, and only one of them`},
-		"one to one of two":       {`scatter_gather`, `one_to_one`, workload.ReasonEdge, `"one_to_one"`, `stages[1].edges[0].kind: one_to_one joins stages of as many tasks, not 2 and 1`},
-		"no racks":                {`"racks":1`, `"racks":0`, workload.ReasonRange, `0},{"bytes":4`, `stages[0].reads[0].racks: want 1 to`},
-		"half the shares":         {`[0.5,0.5]`, `[0.5]`, workload.ReasonRange, `[0.5]`, `stages[0].reads[1].shares: their sum is 1, not 0.5`},
-		"a negative share":        {`[0.5,0.5]`, `[1.5,-0.5]`, workload.ReasonRange, `1.5`, `stages[0].reads[1].shares[0]: want 0 to 1, is 1.5`},
-		"a parent that is none":   {`"racks":1`, `"parent":"p"`, workload.ReasonParent, `"parents":[]`, `stages[0].reads[0].parent: is not among the job's parents`},
-		"more files than tasks":   {`"tasks":2`, `"tasks":1`, workload.ReasonRange, `[{"bytes":10`, `stages[0].reads: 2 files for 1 tasks`},
-		"too much skew":           {`0.5}]`, `9}]`, workload.ReasonRange, `9}]`, `stages[1].skew: want 0 to 8, is 9`},
-		"a stage name twice":      {`"name":"reduce"`, `"name":"map"`, workload.ReasonDuplicate, `"map","tasks":1`, `stages[1].name: an earlier stage is called "map" too`},
-		"an empty user":           {`"user":"u"`, `"user":""`, workload.ReasonMissing, `"","submit_ms"`, `user: is empty`},
-		"an id that is taken":     {`"id":"a"`, `"id":"p"`, workload.ReasonDuplicate, `"p"`, `id: an earlier job is called "p" too`},
-		"before the one above":    {`"submit_ms":5`, `"submit_ms":1`, workload.ReasonOrder, `1,"parents"`, `submit_ms: 1 ms is before the job above at 2 ms`},
-		"no object":               {strings.TrimSpace(job("", "")), "[]", workload.ReasonSyntax, `[]`, `want an object, is array`},
-		"no JSON":                 {`"id":`, `"id";`, workload.ReasonSyntax, `;`, `no JSON: `},
-		"cut off":                 {`"skew":0.5}]}`, `"skew":0.5`, workload.ReasonSyntax, ``, `the line ends within an object`},
-		"two objects":             {`0.5}]}`, `0.5}]} {}`, workload.ReasonSyntax, ` {}`[1:], `something follows the object; write one object a line`},
+		"unknown key":               {`"user"`, `"owner"`, workload.ReasonKey, `"owner"`, `unknown key "owner"; known here: id, name, user, queue, submit_ms, parents, stages`},
+		"unknown key of a stage":    {`"output_bytes":3`, `"output":3`, workload.ReasonKey, `"output":3`, `unknown key "output"`},
+		"a key of another object":   {`"edges":[{`, `"edges":[{"tasks":1,`, workload.ReasonKey, `"tasks":1,"from"`, `unknown key "tasks"; known here: from, kind`},
+		"missing number":            {`"output_bytes":3,`, ``, workload.ReasonMissing, `{"name":"reduce"`, `stages[1]: key "output_bytes" is missing`},
+		"measured tasks":            {`"output_bytes":3`, `"output_bytes":3,"measured":[{"compute_ms":1},{"compute_ms":2}]`, workload.ReasonRange, `[{"compute_ms"`, `stages[1].measured: want one entry for each of 1 tasks, has 2`},
+		"unknown key of a task":     {`"skew":0.5`, `"measured":[{"ms":1}]`, workload.ReasonKey, `"ms"`, `unknown key "ms"; known here: compute_ms, read_bytes, output_bytes, shuffle_bytes, replicas, ran_on`},
+		"measured output":           {`"output_bytes":3,"skew":0.5`, `"output_bytes":3,"measured":[{"output_bytes":4}]`, workload.ReasonRange, `[{"output`, `stages[1].measured: the tasks put out 4 bytes, and the stage 3`},
+		"measured input":            {`"output_bytes":3,"skew":0.5`, `"output_bytes":0,"measured":[{"read_bytes":4}]`, workload.ReasonRange, `[{"read`, `stages[1].measured: the tasks read 4 bytes, and the stage 0`},
+		"measured and skewed":       {`"output_bytes":3,"skew":0.5`, `"output_bytes":3,"measured":[{"output_bytes":3}],"skew":0.5`, workload.ReasonRange, `0.5}`, `stages[1].skew: what was measured says how uneven the tasks are; leave skew out`},
+		"a measured node":           {`"output_bytes":3,"skew":0.5`, `"output_bytes":0,"measured":[{"ran_on":[1]}]`, workload.ReasonRange, `[1]}`, `stages[1].measured[0].ran_on: want a rack and the number of a node in it, as in [1,3]`},
+		"a measured node of rack 0": {`"output_bytes":3,"skew":0.5`, `"output_bytes":0,"measured":[{"replicas":[[1,2],[0,2]]}]`, workload.ReasonRange, `0,2]]`, `stages[1].measured[0].replicas[1][0]: want 1 to 2147483647, is 0`},
+		"measured, and two files":   {`"output_bytes":7`, `"output_bytes":7,"measured":[{},{}]`, workload.ReasonRange, `[{"bytes"`, `stages[0].reads: tasks that were measured read one file, which may stand for several`},
+		"missing stages":            {`"submit_ms":5,`, ``, workload.ReasonMissing, `{"id"`, `key "submit_ms" is missing`},
+		"negative":                  {`"submit_ms":5`, `"submit_ms":-5`, workload.ReasonNegative, `-5`, `submit_ms: is -5, below zero`},
+		"negative bytes":            {`{"bytes":4`, `{"bytes":-4`, workload.ReasonNegative, `-4`, `stages[0].reads[1].bytes: is -4, below zero`},
+		"zero tasks":                {`"tasks":1`, `"tasks":0`, workload.ReasonZeroTasks, `0,"edges"`, `stages[1].tasks: a stage has at least one task`},
+		"negative tasks":            {`"tasks":1`, `"tasks":-1`, workload.ReasonNegative, `-1,"edges"`, `stages[1].tasks: is -1`},
+		"no stages":                 {`"stages":[`, `"stages":[],"name":[`, workload.ReasonSyntax, `[{"name":"map"`, `name: want a string, is array`},
+		"a fraction of a byte":      {`{"bytes":4`, `{"bytes":4.5`, workload.ReasonNumber, `4.5`, `stages[0].reads[1].bytes: want a whole number, is 4.5`},
+		"a number in quotes":        {`"submit_ms":5`, `"submit_ms":"5"`, workload.ReasonNumber, `"5"`, `submit_ms: want a whole number, is string`},
+		"null":                      {`"submit_ms":5`, `"submit_ms":null`, workload.ReasonMissing, `{"id"`, `key "submit_ms" is missing`},
+		"a number beyond 64 bits":   {`"submit_ms":5`, `"submit_ms":99999999999999999999`, workload.ReasonRange, `9999`, `submit_ms: want a whole number that fits into 64 bits, is 99999999999999999999`},
+		"a word for a list":         {`"parents":[]`, `"parents":"a"`, workload.ReasonSyntax, `"a","stages"`, `parents: want a list, is string`},
+		"a parent that is later":    {`"parents":[]`, `"parents":["b"]`, workload.ReasonParent, `"b"`, `parents[0]: no earlier job is called "b"; a parent stands before its children`},
+		"its own parent":            {`"parents":[]`, `"parents":["a"]`, workload.ReasonParent, `"a"]`, `parents[0]: no earlier job is called "a"`},
+		"an edge from later":        {`"from":"map"`, `"from":"sink"`, workload.ReasonEdge, `"sink"`, `stages[1].edges[0].from: no earlier stage is called "sink"; stages stand in topological order`},
+		"an edge from itself":       {`"from":"map"`, `"from":"reduce"`, workload.ReasonEdge, `"reduce","kind"`, `stages[1].edges[0].from: no earlier stage is called "reduce"`},
+		"unknown kind of edge":      {`scatter_gather`, `shuffle`, workload.ReasonRange, `"shuffle"`, `stages[1].edges[0].kind: want one of [scatter_gather one_to_one broadcast], is "shuffle"`},
+		"two places":                {`"racks":1`, `"racks":1,"parent":"p"`, workload.ReasonKey, `{"bytes":10`, `stages[0].reads[0]: say racks, shares, parent or node, and only one of them`},
+		"a node without a number":   {`"racks":1`, `"node":[1]`, workload.ReasonRange, `[1]`, `stages[0].reads[0].node: want a rack and the number of a node in it, as in [1,3]`},
+		"three numbers of a node":   {`"racks":1`, `"node":[1,2,3]`, workload.ReasonRange, `[1,2,3]`, `stages[0].reads[0].node: want a rack and the number of a node in it, as in [1,3]`},
+		"rack 0 of a node":          {`"racks":1`, `"node":[0,2]`, workload.ReasonRange, `0,2`, `stages[0].reads[0].node[0]: want 1 to`},
+		"node and racks":            {`"racks":1`, `"racks":1,"node":[1,2]`, workload.ReasonKey, `{"bytes":10`, `stages[0].reads[0]: say racks, shares, parent or node, and only one of them`},
+		"one to one of two":         {`scatter_gather`, `one_to_one`, workload.ReasonEdge, `"one_to_one"`, `stages[1].edges[0].kind: one_to_one joins stages of as many tasks, not 2 and 1`},
+		"no racks":                  {`"racks":1`, `"racks":0`, workload.ReasonRange, `0},{"bytes":4`, `stages[0].reads[0].racks: want 1 to`},
+		"half the shares":           {`[0.5,0.5]`, `[0.5]`, workload.ReasonRange, `[0.5]`, `stages[0].reads[1].shares: their sum is 1, not 0.5`},
+		"a negative share":          {`[0.5,0.5]`, `[1.5,-0.5]`, workload.ReasonRange, `1.5`, `stages[0].reads[1].shares[0]: want 0 to 1, is 1.5`},
+		"a parent that is none":     {`"racks":1`, `"parent":"p"`, workload.ReasonParent, `"parents":[]`, `stages[0].reads[0].parent: is not among the job's parents`},
+		"more files than tasks":     {`"tasks":2`, `"tasks":1`, workload.ReasonRange, `[{"bytes":10`, `stages[0].reads: 2 files for 1 tasks`},
+		"too much skew":             {`0.5}]`, `9}]`, workload.ReasonRange, `9}]`, `stages[1].skew: want 0 to 8, is 9`},
+		"a stage name twice":        {`"name":"reduce"`, `"name":"map"`, workload.ReasonDuplicate, `"map","tasks":1`, `stages[1].name: an earlier stage is called "map" too`},
+		"an empty user":             {`"user":"u"`, `"user":""`, workload.ReasonMissing, `"","submit_ms"`, `user: is empty`},
+		"an id that is taken":       {`"id":"a"`, `"id":"p"`, workload.ReasonDuplicate, `"p"`, `id: an earlier job is called "p" too`},
+		"before the one above":      {`"submit_ms":5`, `"submit_ms":1`, workload.ReasonOrder, `1,"parents"`, `submit_ms: 1 ms is before the job above at 2 ms`},
+		"no object":                 {strings.TrimSpace(job("", "")), "[]", workload.ReasonSyntax, `[]`, `want an object, is array`},
+		"no JSON":                   {`"id":`, `"id";`, workload.ReasonSyntax, `;`, `no JSON: `},
+		"cut off":                   {`"skew":0.5}]}`, `"skew":0.5`, workload.ReasonSyntax, ``, `the line ends within an object`},
+		"two objects":               {`0.5}]}`, `0.5}]} {}`, workload.ReasonSyntax, ` {}`[1:], `something follows the object; write one object a line`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -231,9 +240,39 @@ func drawJob(t *rapid.T, i int, at model.Time) workload.Job {
 		for range rapid.IntRange(0, 3).Draw(t, "files") {
 			s.Reads = append(s.Reads, drawFile(t, j.Parents))
 		}
+		if len(s.Reads) < 2 && !slices.ContainsFunc(s.Edges, func(e workload.Edge) bool { return e.Kind == model.OneToOne }) && rapid.Bool().Draw(t, "measured") {
+			measure(t, &s)
+		}
 		j.Stages = append(j.Stages, s)
 	}
 	return j
+}
+
+// measure draws what the tasks of a stage were measured to do.
+func measure(t *rapid.T, s *workload.Stage) {
+	bytes := rapid.Int64Range(0, 1<<40)
+	node := rapid.Custom(func(t *rapid.T) workload.Node {
+		return workload.Node{Rack: rapid.IntRange(1, 9).Draw(t, "rack"), Number: rapid.IntRange(1, 9).Draw(t, "number")}
+	})
+	var read model.Bytes
+	s.Skew, s.Output, s.Tasks = 0, 0, rapid.IntRange(1, 4).Draw(t, "measured tasks")
+	for range s.Tasks {
+		m := workload.Measured{
+			Compute: model.Duration(rapid.Int64Range(0, workload.MaxCost).Draw(t, "compute")), Output: model.Bytes(bytes.Draw(t, "put out")),
+			Shuffled: model.Bytes(bytes.Draw(t, "fetched")), Replicas: rapid.SliceOfN(node, 0, 3).Draw(t, "replicas"),
+		}
+		if rapid.Bool().Draw(t, "ran") {
+			m.RanOn = node.Draw(t, "ran on")
+		}
+		if len(s.Reads) > 0 {
+			m.Read = model.Bytes(bytes.Draw(t, "read"))
+		}
+		read, s.Output = read+m.Read, s.Output+m.Output
+		s.Measured = append(s.Measured, m)
+	}
+	if len(s.Reads) > 0 {
+		s.Reads[0].Bytes = read
+	}
 }
 
 func drawFile(t *rapid.T, parents []int) workload.File {

@@ -34,6 +34,9 @@ func (s *Stage) Split(i int, block model.Bytes) Split {
 	if len(s.Reads) == 0 {
 		return Split{File: -1}
 	}
+	if len(s.Measured) > 0 {
+		return s.measuredSplit(i)
+	}
 	if s.taskPerBlock(block) {
 		for r := range s.Reads {
 			if n := Blocks(s.Reads[r].Bytes, block); i >= n {
@@ -94,10 +97,13 @@ func mulDiv(a, b, c model.Bytes) model.Bytes {
 }
 
 // Partitions splits what arrives over a scatter-gather edge among the tasks
-// of the stage, by its Skew: the first task gets most. The parts sum to total.
+// of the stage, by what was measured or by its Skew, where the first task gets most. The parts sum to total.
 // It appends to dst, which may be nil, and costs one step per task.
 func (s *Stage) Partitions(dst []model.Bytes, total model.Bytes) []model.Bytes {
-	if s.Skew == 0 {
+	weight := func(i int) float64 { return math.Pow(float64(i+1), -s.Skew) }
+	if sum := s.shuffled(); sum > 0 {
+		weight = func(i int) float64 { return float64(s.Measured[i].Shuffled) }
+	} else if s.Skew == 0 {
 		for i := range s.Tasks {
 			dst = append(dst, pieceStart(total, s.Tasks-i, s.Tasks)-pieceStart(total, s.Tasks-i-1, s.Tasks))
 		}
@@ -105,15 +111,15 @@ func (s *Stage) Partitions(dst []model.Bytes, total model.Bytes) []model.Bytes {
 	}
 	var sum float64
 	for i := range s.Tasks {
-		sum += math.Pow(float64(i+1), -s.Skew)
+		sum += weight(i)
 	}
-	var weight float64
+	var upTo float64
 	var before model.Bytes
 	for i := range s.Tasks {
-		weight += math.Pow(float64(i+1), -s.Skew)
+		upTo += weight(i)
 		upto := total
 		if i < s.Tasks-1 {
-			upto = max(before, min(total, model.Bytes(float64(total)*(weight/sum))))
+			upto = max(before, min(total, model.Bytes(float64(total)*(upTo/sum))))
 		}
 		dst = append(dst, upto-before)
 		before = upto

@@ -61,6 +61,8 @@ type Stage struct {
 	// Skew is the Zipf exponent of its partitions of every scatter-gather edge:
 	// partition k gets a share in proportion to k^-Skew. 0 is even.
 	Skew float64
+	// Measured is what each task did where it ran; nil where the figures above say it for all.
+	Measured []Measured
 }
 
 // Edge says that a stage reads all of the output of an earlier one.

@@ -55,6 +55,7 @@ func lineOf(w *Workload, j *Job) jobLine {
 		for _, e := range s.Edges {
 			out.Edges = append(out.Edges, edgeLine{From: j.Stages[e.From].Name, Kind: e.Kind})
 		}
+		out.Tasked = measuredLines(s.Measured)
 		l.Stages = append(l.Stages, out)
 	}
 	return l

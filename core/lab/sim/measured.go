@@ -1,0 +1,111 @@
+package sim
+
+import (
+	"heddle/core/lab/workload"
+	"heddle/core/model"
+	"heddle/core/policy"
+)
+
+// has reports whether the cluster has a node.
+func (c *Cluster) has(n workload.Node) bool {
+	return n.Rack <= len(c.Racks) && n.Number <= c.Racks[n.Rack-1].Nodes
+}
+
+// nodeAt returns the number of a node that the cluster has.
+func (l *layout) nodeAt(n workload.Node) int { return l.rackNodes[n.Rack-1][n.Number-1] }
+
+// placeMeasured places what tasks were measured to read where it lay; on nodes that HDFS
+// draws where that is not known.
+func (s *world) placeMeasured(t *stage, h *hdfs) {
+	var drawn func() int
+	if len(t.spec.Reads) > 0 {
+		drawn = h.writers(&t.spec.Reads[0])
+	}
+	var replicas []int32
+	for task := range t.total {
+		m := &t.spec.Measured[task]
+		replicas = replicas[:0]
+		for _, n := range m.Replicas {
+			replicas = append(replicas, int32(s.layout.nodeAt(n))) //nolint:gosec // of the cluster's nodes
+		}
+		if len(replicas) == 0 && m.Read > 0 {
+			replicas = h.replicas(replicas, drawn())
+		}
+		t.setBlock(task, m.Read, replicas)
+	}
+	t.listByPlace(&s.layout)
+}
+
+// mostReplicas returns how many replicas a block of a stage has at most: as many as measured, or
+// dfs.replication.
+func mostReplicas(s *workload.Stage, replication int) int {
+	for i := range s.Measured {
+		replication = max(replication, len(s.Measured[i].Replicas))
+	}
+	return replication
+}
+
+// NewAsRan prepares a run of a workload of measured tasks in which each is started on the
+// node it ran on, as soon as that has room and the task is asked for. Tasks whose node is
+// not known start on any.
+func NewAsRan(p Params, c Cluster, w *workload.Workload) (*Sim, error) {
+	of := &asRan{}
+	s, err := New(p, c, w, AsRan, of)
+	if err != nil {
+		return nil, err
+	}
+	of.world, s.jobs.asRan = &s.world, true
+	return s, nil
+}
+
+// AsRan names the runs of NewAsRan in results.
+const AsRan = "recorded"
+
+// asRan answers offers by where tasks ran.
+type asRan struct{ world *world }
+
+// Place implements policy.Policy: the first job by arrival with a task for the node.
+func (a *asRan) Place(in *policy.Input) []model.Placement {
+	node := a.world.layout.byID[in.Offer.Node.ID]
+	for _, j := range a.world.jobs.live {
+		of := in.View.Job(j.id)
+		for i := range j.stages {
+			t := &j.stages[i]
+			if of == nil || t.pending() == 0 || j.startable(t.kind) != i || a.world.layout.ranOn(node, t) < 0 {
+				continue
+			}
+			if s := of.Stage(t.kind); s != nil && in.Admits(s) {
+				return in.Launch(of, s, model.ReasonFIFO)
+			}
+		}
+	}
+	return nil
+}
+
+// ranOn returns the first waiting task of a stage that ran on a node, or of which nobody
+// knows where it ran; -1 without.
+func (l *layout) ranOn(node int, t *stage) int {
+	for task, state := range t.state {
+		if state != waiting {
+			continue
+		}
+		if task >= len(t.spec.Measured) || t.spec.Measured[task].RanOn == (workload.Node{}) || l.nodeAt(t.spec.Measured[task].RanOn) == node {
+			return task
+		}
+	}
+	return -1
+}
+
+// levelOn returns the locality of a task on a node.
+func (s *source) levelOn(task, node int, l *layout) model.Locality {
+	level := model.OffSwitch
+	for _, n := range s.in.knownReplicas(task, l) {
+		switch {
+		case int(n) == node:
+			return model.NodeLocal
+		case l.nodes[n].rack == l.nodes[node].rack:
+			level = model.RackLocal
+		}
+	}
+	return level
+}
