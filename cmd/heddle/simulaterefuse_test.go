@@ -78,7 +78,7 @@ func TestSimulateRefuses(t *testing.T) {
 		{"--workload /no/such.tsv --policies fair --cluster " + simCluster1, exit.Failed, "/no/such.tsv"},
 		{"--workload synth:nosuch --policies fair --cluster " + simCluster1, exit.Usage, "there are dawn-ml"},
 		{"--workload " + writeFile(t, "bad.tsv", "m\t0\t0\t60\t0\t0\nx\t1\t1\t-5\t0\t0\n") + " --policies fair --cluster " + simCluster1, exit.Failed, "bad.tsv:2:7: "},
-		{"--workload " + far + " --policies fair --cluster " + simCluster1, exit.Failed, "fair, seed 1: job a: reads a file on node 9 of rack 1, and the cluster has no such node"},
+		{"--workload " + far + " --policies fair --cluster " + simCluster1, exit.Failed, "fair, seed 1: job a: stage r names node 9 of rack 1, and the cluster has no such node"},
 		{"--workload " + good + " --policies fair --cluster /no/such.yml", exit.Failed, "--cluster: /no/such.yml: read the cluster"},
 		{"--workload " + good + " --policies fair --cluster " + writeFile(t, "a=b.yml", "racks: 3\nnodes: few\n"), exit.Failed, `a=b.yml:2: nodes: "few": want a whole number`},
 		{"--workload " + good + " --policies fair --cluster nodes=4,containers=2,uplink=1Gbps,nic=1Gbps", exit.Usage, "flag --cluster: racks: not given"},

@@ -321,9 +321,12 @@ type Task struct {
 	Progress float64   `json:"progress"` // 0..1
 	// Preferred holds the hosts with a replica of the task's input, where that is known per task.
 	Preferred []string `json:"preferred,omitempty"`
-	Input     Bytes    `json:"input_bytes"`   // read by a map (HDFS_BYTES_READ); Unknown until reported
-	Output    Bytes    `json:"output_bytes"`  // of a map, as stored for the shuffle (MAP_OUTPUT_MATERIALIZED_BYTES); Unknown until reported
-	Shuffled  Bytes    `json:"shuffle_bytes"` // fetched by a reduce (REDUCE_SHUFFLE_BYTES); Unknown until reported
+	Input     Bytes    `json:"input_bytes"`           // read by a map (HDFS_BYTES_READ); Unknown until reported
+	Output    Bytes    `json:"output_bytes"`          // of a map, as stored for the shuffle (MAP_OUTPUT_MATERIALIZED_BYTES); Unknown until reported
+	Shuffled  Bytes    `json:"shuffle_bytes"`         // fetched by a reduce (REDUCE_SHUFFLE_BYTES); Unknown until reported
+	Launched  Time     `json:"launched_ms,omitempty"` // of the attempt, by the cluster's clock as all times here; 0 until known
+	Fetched   Time     `json:"fetched_ms,omitempty"`  // when a reduce that succeeded had all map output; 0 until known
+	Finished  Time     `json:"finished_ms,omitempty"` // when it succeeded; 0 before
 }
 
 // CompareApps orders applications by submit time, then by id.

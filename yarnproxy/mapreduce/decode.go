@@ -13,8 +13,10 @@ import (
 type entry struct {
 	key        taskKey
 	state      model.TaskState
-	progress   float64 // 0..1
-	successful string  // id of the attempt that succeeded, "" until one has
+	progress   float64    // 0..1
+	successful string     // id of the attempt that succeeded, "" until one has
+	launched   model.Time // of the first attempt
+	finished   model.Time // of a task that succeeded
 }
 
 // attempt is one element of a task's attempts list.
@@ -24,6 +26,8 @@ type attempt struct {
 	host     string // "" before a container is assigned
 	rack     model.RackID
 	progress float64
+	launched model.Time
+	fetched  model.Time // of a reduce that has all map output, else 0
 }
 
 // field returns the value under the only key of an answer, or nil where it is
@@ -105,6 +109,8 @@ type taskJSON struct {
 	State      string      `json:"state"`
 	Progress   rest.Number `json:"progress"` // percent
 	Successful string      `json:"successfulAttempt"`
+	Start      rest.Int    `json:"startTime"`
+	Finish     rest.Int    `json:"finishTime"`
 }
 
 // decodeTasks reads a tasks list. Elements that cannot be used are left out
@@ -143,7 +149,7 @@ func (t *taskJSON) entry(job string) (entry, error) {
 	if err != nil {
 		return entry{}, err
 	}
-	e := entry{key: key, progress: ratio(t.Progress), successful: t.Successful}
+	e := entry{key: key, progress: ratio(t.Progress), successful: t.Successful, launched: max(model.Time(t.Start), 0)}
 	switch t.State { // org.apache.hadoop.mapreduce.v2.api.records.TaskState
 	case "NEW", "SCHEDULED":
 		e.state = model.TaskPending
@@ -160,6 +166,8 @@ func (t *taskJSON) entry(job string) (entry, error) {
 		e.successful = ""
 	} else if !attemptOf(e.successful, t.ID) {
 		return entry{}, fmt.Errorf("task %s: its successful attempt is %q", t.ID, e.successful)
+	} else {
+		e.finished = max(model.Time(t.Finish), 0)
 	}
 	return e, nil
 }
@@ -171,6 +179,8 @@ type attemptJSON struct {
 	Rack     string      `json:"rack"`
 	Node     string      `json:"nodeHttpAddress"`
 	Progress rest.Number `json:"progress"` // percent
+	Start    rest.Int    `json:"startTime"`
+	Shuffled rest.Int    `json:"shuffleFinishTime"` // of reduces
 }
 
 // decodeAttempts reads the attempts of one task, in the order listed.
@@ -194,6 +204,7 @@ func decodeAttempts(body []byte, task string) ([]attempt, error) {
 		}
 		attempts = append(attempts, attempt{
 			id: a.ID, state: a.State, host: hostOf(a.Node), rack: model.RackID(a.Rack), progress: ratio(a.Progress),
+			launched: max(model.Time(a.Start), 0), fetched: max(model.Time(a.Shuffled), 0),
 		})
 	}
 	return attempts, nil

@@ -190,19 +190,19 @@ func TestDecodeAttempts(t *testing.T) {
 		err              string
 	}{
 		{name: "running map", body: string(recorded(t, "am/task-map-RUNNING-attempts.json")), task: m0, want: []attempt{
-			{id: "attempt_1795215638925_0021_m_000000_0", state: "RUNNING", host: "w33", rack: "/rack3"},
+			{id: "attempt_1795215638925_0021_m_000000_0", state: "RUNNING", host: "w33", rack: "/rack3", launched: 1795216323153},
 		}},
 		{name: "scheduled map", body: string(recorded(t, "am/task-map-SCHEDULED-attempts.json")), task: m18, want: []attempt{
 			{id: "attempt_1795215638925_0021_m_000018_0", state: "STARTING"},
 		}},
 		{name: "running reduce", body: string(recorded(t, "am/task-reduce-RUNNING-attempts.json")), task: r0, want: []attempt{
-			{id: "attempt_1795215638925_0021_r_000000_0", state: "RUNNING", host: "w22", rack: "/rack2"},
+			{id: "attempt_1795215638925_0021_r_000000_0", state: "RUNNING", host: "w22", rack: "/rack2", launched: 1795216343899},
 		}},
 		{name: "ended map", body: string(recorded(t, "jhs/task-map-attempts.json")), task: m18, want: []attempt{
-			{id: "attempt_1795215638925_0021_m_000018_0", state: "SUCCEEDED", host: "w22", rack: "/rack2", progress: 1},
+			{id: "attempt_1795215638925_0021_m_000018_0", state: "SUCCEEDED", host: "w22", rack: "/rack2", progress: 1, launched: 1795216349160},
 		}},
 		{name: "ended reduce", body: string(recorded(t, "jhs/task-reduce-attempts.json")), task: r1, want: []attempt{
-			{id: "attempt_1795215638925_0021_r_000001_0", state: "SUCCEEDED", host: "w12", rack: "/rack1", progress: 1},
+			{id: "attempt_1795215638925_0021_r_000001_0", state: "SUCCEEDED", host: "w12", rack: "/rack1", progress: 1, launched: 1795216346053, fetched: 1795216356963},
 		}},
 		{name: "none", body: `{"taskAttempts":{}}`, task: m0, want: []attempt{}},
 		{name: "another task's", body: string(recorded(t, "am/task-map-RUNNING-attempts.json")), task: m18, err: "it lists"},

@@ -37,6 +37,7 @@ type task struct {
 	model.Task
 	successful     string // attempt that succeeded
 	locatedAttempt string // attempt whose host and rack Task holds
+	finalAttempt   string // attempt that was seen after it succeeded
 	countedAttempt string // attempt whose final counters Task holds
 	attemptsPoll   int    // the job's round of the last look at the running attempt
 	countersPoll   int    // the job's round of the last look at its counters
@@ -88,8 +89,11 @@ func (j *job) merge(entries []entry, limit int) int {
 }
 
 func (t *task) merge(e entry) {
-	if t.State == e.state && t.Progress == e.progress && t.successful == e.successful {
+	if t.State == e.state && t.Progress == e.progress && t.successful == e.successful && t.Finished == e.finished && (t.Launched > 0 || e.launched == 0) {
 		return
+	}
+	if t.Finished = e.finished; t.Launched == 0 { // else it is that of an attempt
+		t.Launched = e.launched
 	}
 	t.changed = true
 	// The attempt that stood for the task no longer does: it succeeded before
@@ -98,6 +102,7 @@ func (t *task) merge(e entry) {
 	if gone || e.state == model.TaskPending {
 		t.Host, t.Rack, t.locatedAttempt, t.countedAttempt = "", "", "", ""
 		t.Input, t.Output, t.Shuffled = model.Unknown, model.Unknown, model.Unknown
+		t.Launched, t.Fetched, t.finalAttempt = 0, 0, ""
 	}
 	// Progress that falls back is another attempt's.
 	if e.state == model.TaskRunning && e.progress < t.Progress {
@@ -125,6 +130,15 @@ func (t *task) setLocation(attempts []attempt) bool {
 	t.locatedAttempt = a.id
 	if t.Host != a.host || t.Rack != a.rack {
 		t.Host, t.Rack, t.changed = a.host, a.rack, true
+	}
+	if found && a.launched > 0 && a.launched != t.Launched {
+		t.Launched, t.changed = a.launched, true
+	}
+	if found && t.successful != "" {
+		t.finalAttempt = t.successful
+		if t.Stage == model.StageReduce && a.fetched != t.Fetched {
+			t.Fetched, t.changed = a.fetched, true
+		}
 	}
 	return found
 }
@@ -158,6 +172,7 @@ const (
 	reduceCounters
 	shuffleProgress
 	refreshes
+	fetchTimes
 	classes
 )
 
@@ -182,6 +197,8 @@ func (j *job) missingDetails(refresh, limit int, final bool) []detail {
 			}
 			if t.locatedAttempt != t.successful {
 				add(places, detail{key: key})
+			} else if key.stage == model.StageReduce && t.finalAttempt != t.successful {
+				add(fetchTimes, detail{key: key})
 			}
 			if t.countedAttempt != t.successful {
 				add(counts, detail{key: key, counters: true})

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"heddle/core/model"
 	"heddle/yarnproxy/rest"
@@ -119,13 +120,17 @@ func wantTasks(tb testing.TB, history []recordedAnswer) map[taskKey]model.Task {
 		if len(parts) == 10 {
 			var body struct {
 				TaskAttempts struct {
-					TaskAttempt []struct{ Rack, NodeHTTPAddress string }
+					TaskAttempt []struct {
+						Rack, NodeHTTPAddress string
+						FinishTime            model.Time
+					}
 				}
 			}
 			if err := json.Unmarshal(a.Body, &body); err != nil {
 				tb.Fatal(err)
 			}
 			one := body.TaskAttempts.TaskAttempt[0]
+			t.Finished = one.FinishTime
 			t.Rack, t.Host = model.RackID(one.Rack), strings.TrimSuffix(one.NodeHTTPAddress, ":8042")
 		} else {
 			value := func(name string) model.Bytes {
@@ -199,8 +204,17 @@ func TestLifeOfAJob(t *testing.T) {
 		t.Errorf("the last job fact: %s", diff)
 	}
 	want := wantTasks(t, p.history)
-	if diff := cmp.Diff(want, s.tasks[id], cmp.AllowUnexported(taskKey{})); diff != "" {
+	// This history has no times but those of ends: the others are of what ran.
+	if diff := cmp.Diff(want, s.tasks[id], cmp.AllowUnexported(taskKey{}), cmpopts.IgnoreFields(model.Task{}, "Launched", "Fetched")); diff != "" {
 		t.Errorf("tasks in the end: %s", diff)
+	}
+	for key, task := range s.tasks[id] { // order-free: each on its own
+		if task.Launched == 0 || task.Launched >= task.Finished || task.Fetched > 0 && (task.Fetched <= task.Launched || task.Fetched > task.Finished) {
+			t.Errorf("%v: launched at %d, all fetched at %d, ended at %d", key, task.Launched, task.Fetched, task.Finished)
+		}
+	}
+	if got := s.tasks[id][taskKey{model.StageReduce, 0}].Fetched; got != 1795218096772 {
+		t.Errorf("reduce 0 had all map output at %d", got)
 	}
 	checkCounters(t, s, want)
 	checkSpareness(t, p, s)
