@@ -66,6 +66,7 @@ func importRules() []importRule {
 		{"core/lab/sim", and(policies, "core/engine", "core/lab/workload", "core/lab/bounds", "core/heap")},
 		{"core/lab/sim/network", topology},
 		{"core/lab/replay", and(policies, "core/engine", "core/trace")},
+		{"core/lab/pseudonym", and(policies, "core/trace", "core/lab/replay")},
 
 		{"yarnproxy/rest", model},
 		{"yarnproxy/ipc", model},

@@ -68,7 +68,7 @@ func (e *PositionError) Unwrap() error { return e.Err }
 // Header is the first line of a recording: what has to be known to read it,
 // and to run it again.
 type Header struct {
-	Format        int             `json:"format"` // set by the Writer
+	Format        int             `json:"format"` // 0 lets the Writer take its own
 	ToolVersion   string          `json:"tool_version"`
 	ConfigHash    string          `json:"config_hash"`
 	Policy        string          `json:"policy"`

@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,9 +20,10 @@ type Writer struct {
 	broken error  // of the destination
 }
 
-// NewWriter starts a recording with its header.
+// NewWriter starts a recording with its header, in the format of the header, or in Format
+// if that is 0.
 func NewWriter(w io.Writer, h Header) (*Writer, error) {
-	h.Format = Format
+	h.Format = cmp.Or(h.Format, Format)
 	tw := &Writer{w: w, header: h}
 	if err := tw.writeHeader(); err != nil {
 		return nil, err
@@ -32,7 +34,7 @@ func NewWriter(w io.Writer, h Header) (*Writer, error) {
 // Resume returns a Writer that goes on after a record of an earlier one. Rotate gives it a
 // destination.
 func Resume(h Header, seq uint64) *Writer {
-	h.Format = Format
+	h.Format = cmp.Or(h.Format, Format)
 	return &Writer{header: h, seq: seq, broken: errors.New("no destination")}
 }
 

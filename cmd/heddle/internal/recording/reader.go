@@ -41,6 +41,10 @@ func Open(fsys fs.FS, name string) (*Reader, error) {
 // Header returns the header of the recording's first file.
 func (r *Reader) Header() trace.Header { return r.header }
 
+// FileHeader returns the header of the file that is read, which is another one after a
+// restart of the service.
+func (r *Reader) FileHeader() trace.Header { return r.trace.Header() }
+
 // Close closes the file being read.
 func (r *Reader) Close() error {
 	if r.file == nil {
@@ -177,4 +181,16 @@ func Identify(path string) string {
 		return KindRecording
 	}
 	return ""
+}
+
+// Explain says of a file that is no recording what it is, if that is known, and of one that
+// stops short what to do.
+func Explain(file string, err error) error {
+	if errors.Is(err, trace.ErrTruncated) {
+		return fmt.Errorf("%w; --allow-truncated takes what comes before", err)
+	}
+	if errors.Is(err, trace.ErrGarbage) && Identify(file) == KindWorkload {
+		return fmt.Errorf("%s is a workload, no recording: heddle simulate --workload %s runs it", file, file)
+	}
+	return err
 }

@@ -68,7 +68,7 @@ func (o *Options) Run(ctx context.Context, stderr io.Writer) (*Result, error) {
 	}
 	in, err := recording.Open(os.DirFS(filepath.Dir(o.File)), filepath.Base(o.File))
 	if err != nil {
-		return nil, explain(o.File, err)
+		return nil, recording.Explain(o.File, err)
 	}
 	defer in.Close() //nolint:errcheck // only read
 	header := in.Header()
@@ -153,7 +153,7 @@ func (o *Options) records(ctx context.Context, in *recording.Reader, stderr io.W
 				fmt.Fprintf(stderr, "%v; what comes before is replayed\n", err)
 				return
 			case err != nil:
-				yield(rec, err)
+				yield(rec, recording.Explain(o.File, err))
 				return
 			}
 			n.Add(1)
@@ -178,12 +178,4 @@ func moment(flag, text string, start model.Time) (model.Time, error) {
 		return 0, fmt.Errorf("%s %q: want a time such as 2026-11-23T09:00:00Z, or one since the start of the recording such as 90m", flag, text)
 	}
 	return model.Time(t.UnixMilli()), nil
-}
-
-// explain says of a file that is no recording what it is, if that is known.
-func explain(file string, err error) error {
-	if errors.Is(err, trace.ErrGarbage) && recording.Identify(file) == recording.KindWorkload {
-		return fmt.Errorf("%s is a workload, no recording: heddle simulate --workload %s runs it", file, file)
-	}
-	return err
 }
