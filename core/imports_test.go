@@ -65,6 +65,7 @@ func importRules() []importRule {
 		{"core/lab/reproduce", and(policies, "core/engine", "core/lab/workload", "core/lab/sim", "core/lab/fluid")},
 		{"core/lab/sim", and(policies, "core/engine", "core/lab/workload", "core/lab/bounds", "core/heap")},
 		{"core/lab/sim/network", topology},
+		{"core/lab/counterfactual", and(policies, "core/engine", "core/trace", "core/lab/measured", "core/lab/workload", "core/lab/sim$")},
 		{"core/lab/replay", and(policies, "core/engine", "core/trace")},
 		{"core/lab/pseudonym", and(policies, "core/trace", "core/lab/replay")},
 

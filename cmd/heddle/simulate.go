@@ -93,7 +93,7 @@ func collectOften() {
 func simulateFlags() []string {
 	return []string{
 		"workload", "cluster", "policies", "param", "seed", "jobs", "lenient", "slowstart", "no-writes", "heartbeat", "network-step", "parallel-copies", "am-start", "straggler", "speculation", "lose",
-		"relay", "relay-pin", "relay-trim", "report", "output",
+		"relay", "relay-pin", "relay-trim", "report", "output", "counterfactual", "uplink", "nic", "since", "until",
 	}
 }
 
@@ -102,7 +102,7 @@ func commandLine(cmd *cobra.Command) string {
 	words := []string{cmd.CommandPath()}
 	for _, name := range simulateFlags() {
 		f := cmd.Flags().Lookup(name)
-		if !f.Changed {
+		if f == nil || !f.Changed {
 			continue
 		}
 		values := []string{f.Value.String()}

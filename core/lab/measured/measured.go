@@ -66,8 +66,8 @@ type Rack struct {
 
 // Left is a job that was left out.
 type Left struct {
-	ID  string
-	Why string
+	ID  string `json:"job"`
+	Why string `json:"reason"`
 }
 
 // Workload makes a workload of jobs, by submission. The first submission is its time 0.

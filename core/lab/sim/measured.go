@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"slices"
+
 	"heddle/core/lab/workload"
 	"heddle/core/model"
 	"heddle/core/policy"
@@ -47,9 +49,14 @@ func mostReplicas(s *workload.Stage, replication int) int {
 
 // NewAsRan prepares a run of a workload of measured tasks in which each is started on the
 // node it ran on, as soon as that has room and the task is asked for. Tasks whose node is
-// not known start on any.
+// not known start on any. Nodes have one more container each, since ApplicationMasters are
+// not started where they ran.
 func NewAsRan(p Params, c Cluster, w *workload.Workload) (*Sim, error) {
 	of := &asRan{}
+	c.Racks = slices.Clone(c.Racks)
+	for i := range c.Racks {
+		c.Racks[i].Containers++
+	}
 	s, err := New(p, c, w, AsRan, of)
 	if err != nil {
 		return nil, err
@@ -64,17 +71,25 @@ const AsRan = "recorded"
 // asRan answers offers by where tasks ran.
 type asRan struct{ world *world }
 
-// Place implements policy.Policy: the first job by arrival with a task for the node.
+// patience is how long no task may have ended before tasks start on any node: those that wait
+// for the node they ran on may wait for each other.
+const patience = 30 * model.Second
+
+// Place implements policy.Policy: of the tasks for the node a map before any other, and the first
+// job by arrival.
 func (a *asRan) Place(in *policy.Input) []model.Placement {
 	node := a.world.layout.byID[in.Offer.Node.ID]
-	for _, j := range a.world.jobs.live {
-		of := in.View.Job(j.id)
-		for i := range j.stages {
-			t := &j.stages[i]
-			if of == nil || t.pending() == 0 || j.startable(t.kind) != i || a.world.layout.ranOn(node, t) < 0 {
+	for _, kind := range [...]model.Stage{model.StageMap, model.StageReduce} {
+		for _, j := range a.world.jobs.live {
+			i := j.startable(kind)
+			if i < 0 || a.world.ranOn(node, &j.stages[i]) < 0 {
 				continue
 			}
-			if s := of.Stage(t.kind); s != nil && in.Admits(s) {
+			of := in.View.Job(j.id)
+			if of == nil {
+				continue
+			}
+			if s := of.Stage(kind); s != nil && in.Admits(s) {
 				return in.Launch(of, s, model.ReasonFIFO)
 			}
 		}
@@ -83,17 +98,23 @@ func (a *asRan) Place(in *policy.Input) []model.Placement {
 }
 
 // ranOn returns the first waiting task of a stage that ran on a node, or of which nobody
-// knows where it ran; -1 without.
-func (l *layout) ranOn(node int, t *stage) int {
+// knows where it ran; -1 without. Any will do once patience is over.
+func (s *world) ranOn(node int, t *stage) int {
+	anywhere := s.now.Sub(s.stats.lastProgress) > patience
+	other := -1
 	for task, state := range t.state {
 		if state != waiting {
 			continue
 		}
-		if task >= len(t.spec.Measured) || t.spec.Measured[task].RanOn == (workload.Node{}) || l.nodeAt(t.spec.Measured[task].RanOn) == node {
+		m := t.spec.Measured
+		if task >= len(m) || m[task].RanOn == (workload.Node{}) || s.layout.nodeAt(m[task].RanOn) == node {
 			return task
 		}
+		if anywhere && other < 0 {
+			other = task
+		}
 	}
-	return -1
+	return other
 }
 
 // levelOn returns the locality of a task on a node.

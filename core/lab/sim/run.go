@@ -165,7 +165,7 @@ func (s *world) launch(j *job, p *model.Placement, node int) {
 	t := &j.stages[i]
 	task, level := t.pick(node, n.rack)
 	if s.jobs.asRan {
-		task = s.layout.ranOn(node, t)
+		task = s.ranOn(node, t)
 		level = t.levelOn(task, node, &s.layout)
 	}
 	if t.extraAsked > 0 {

@@ -72,6 +72,39 @@ type Result struct {
 	report   string // the page, if one was written
 }
 
+// Given is a workload and a cluster that no flag names.
+type Given struct {
+	Workload *workload.Workload
+	Cluster  sim.Cluster
+	Params   sim.Params
+}
+
+// RunGiven runs the policies of the options on a workload and a cluster that are given. The policy
+// sim.AsRan starts every task where it ran.
+func (o *Options) RunGiven(ctx context.Context, g *Given, stderr io.Writer) (*Result, error) {
+	s := &experiment{params: g.Params, cluster: g.Cluster, work: g.Workload}
+	if err := errors.Join(o.comparison(s, sim.AsRan), makeReportDir(o.Report)); err != nil {
+		return nil, err
+	}
+	return o.results(ctx, s, stderr)
+}
+
+// comparison parses which policies run, with which seeds, and in front of what. Names in more
+// are policies beside those that are registered.
+func (o *Options) comparison(s *experiment, more ...string) error {
+	var err error
+	if s.seeds, err = parseSeeds(o.Seeds); err != nil {
+		return exit.NewUsageError(err)
+	}
+	if s.policies, err = policyflag.Parse(o.Policies, o.Params, more...); err != nil {
+		return exit.NewUsageError(err)
+	}
+	if s.relay, err = o.openRelay(s.policies); err != nil {
+		return exit.NewUsageError(err)
+	}
+	return nil
+}
+
 // Run runs the simulations and writes the page, if one is asked for.
 func (o *Options) Run(ctx context.Context, stderr io.Writer) (*Result, error) {
 	s, err := o.prepare()
@@ -88,6 +121,11 @@ func (o *Options) Run(ctx context.Context, stderr io.Writer) (*Result, error) {
 	if o.Jobs > 0 && o.Jobs < len(s.work.Jobs) {
 		s.work.Jobs = s.work.Jobs[:o.Jobs:o.Jobs] // parents stand before their children
 	}
+	return o.results(ctx, s, stderr)
+}
+
+// results runs an experiment and writes the page, if one is asked for.
+func (o *Options) results(ctx context.Context, s *experiment, stderr io.Writer) (*Result, error) {
 	runs, err := s.run(ctx, stderr)
 	if err != nil {
 		return nil, err
@@ -110,15 +148,9 @@ func (o *Options) prepare() (*experiment, error) {
 	if err := o.applyHadoop(&s.params); err != nil {
 		return nil, exit.NewUsageError(err)
 	}
-	var err error
-	if s.seeds, err = parseSeeds(o.Seeds); err != nil {
-		return nil, exit.NewUsageError(err)
-	}
-	if s.policies, err = policyflag.Parse(o.Policies, o.Params); err != nil {
-		return nil, exit.NewUsageError(err)
-	}
-	if s.relay, err = o.openRelay(s.policies); err != nil {
-		return nil, exit.NewUsageError(err)
+	err := o.comparison(s)
+	if err != nil {
+		return nil, err
 	}
 	if s.cluster, err = openCluster(o.Cluster); err != nil {
 		return nil, err

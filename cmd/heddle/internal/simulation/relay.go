@@ -38,7 +38,7 @@ func (o *Options) openRelay(policies []policyflag.Policy) (*relay, error) {
 	}
 	e, _ := builtin.Registry().Lookup(o.Relay)
 	for i := range policies {
-		if policies[i].Name != o.Relay {
+		if policies[i].Name != o.Relay && policies[i].Name != sim.AsRan {
 			policies[i].Label += "@" + o.Relay
 		}
 	}
@@ -50,7 +50,14 @@ func (o *Options) openRelay(policies []policyflag.Policy) (*relay, error) {
 
 // newSim prepares a run in which the policy is the scheduler, or in which it makes the
 // plans of a relay before the scheduler.
-func (r *relay) newSim(params sim.Params, c sim.Cluster, w *workload.Workload, p *policyflag.Policy, pol policy.Policy) (*sim.Sim, error) {
+func (r *relay) newSim(params sim.Params, c sim.Cluster, w *workload.Workload, p *policyflag.Policy) (*sim.Sim, error) {
+	if p.Name == sim.AsRan {
+		return sim.NewAsRan(params, c, w)
+	}
+	pol, err := p.Build()
+	if err != nil {
+		return nil, err
+	}
 	relayed := r != nil && r.scheduler != p.Name
 	// CapacityScheduler fills a node in one heartbeat (per-node-heartbeat.multiple-assignments-enabled).
 	params.Multiple = params.Multiple || p.Name == capacity.Name && !relayed || relayed && r.scheduler == capacity.Name

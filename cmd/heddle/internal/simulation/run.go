@@ -63,14 +63,10 @@ func (s *experiment) run(ctx context.Context, stderr io.Writer) ([]sim.Run, erro
 // runOne runs one policy with one seed, and reports the part of the jobs that is done.
 func (s *experiment) runOne(ctx context.Context, p *policyflag.Policy, seed uint64, report func(part float64)) (sim.Run, error) {
 	start := time.Now()
-	pol, err := p.Build()
-	if err != nil {
-		return sim.Run{}, err
-	}
 	params := s.params
 	params.Seed = seed
 	params.Clock = func() float64 { return time.Since(start).Seconds() }
-	world, err := s.relay.newSim(params, s.cluster, s.work, p, pol)
+	world, err := s.relay.newSim(params, s.cluster, s.work, p)
 	if err != nil {
 		return sim.Run{}, err
 	}
