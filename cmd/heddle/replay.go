@@ -92,7 +92,7 @@ others.`,
 // simulateRecording runs the counterfactual and prints it.
 func simulateRecording(cmd *cobra.Command, o *replaying.Options, simulated *replaying.Counterfactual, out *output) error {
 	collectOften()
-	simulated.Command, simulated.Version = commandLine(cmd), version
+	simulated.Command, simulated.Version = commandLine(cmd, []string{"counterfactual", "policies", "param", "seed", "since", "until", "uplink", "nic", "relay", "config", "report", "output"}), version
 	result, err := simulated.Run(cmd.Context(), o, cmd.ErrOrStderr())
 	if err != nil {
 		return err

@@ -48,7 +48,7 @@ several seeds the table shows the median, with the minimum and maximum in bracke
 				return err
 			}
 			collectOften()
-			o.Command, o.Version = commandLine(cmd), version
+			o.Command, o.Version = commandLine(cmd, simulateFlags()), version
 			result, err := o.Run(cmd.Context(), cmd.ErrOrStderr())
 			if err != nil {
 				return err
@@ -93,16 +93,20 @@ func collectOften() {
 func simulateFlags() []string {
 	return []string{
 		"workload", "cluster", "policies", "param", "seed", "jobs", "lenient", "slowstart", "no-writes", "heartbeat", "network-step", "parallel-copies", "am-start", "straggler", "speculation", "lose",
-		"relay", "relay-pin", "relay-trim", "report", "output", "counterfactual", "uplink", "nic", "since", "until",
+		"relay", "relay-pin", "relay-trim", "report", "output",
 	}
 }
 
-// commandLine returns the command and the flags that were set, quoted for a shell.
-func commandLine(cmd *cobra.Command) string {
+// commandLine returns the command, its arguments and those of the named flags that were set,
+// quoted for a shell.
+func commandLine(cmd *cobra.Command, flags []string) string {
 	words := []string{cmd.CommandPath()}
-	for _, name := range simulateFlags() {
+	for _, arg := range cmd.Flags().Args() {
+		words = append(words, shellWord(arg))
+	}
+	for _, name := range flags {
 		f := cmd.Flags().Lookup(name)
-		if f == nil || !f.Changed {
+		if !f.Changed {
 			continue
 		}
 		values := []string{f.Value.String()}

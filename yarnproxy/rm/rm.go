@@ -57,6 +57,8 @@ type Poller struct {
 	live         map[model.AppID]liveApp
 	ended        ended
 	cursor       model.AppID // the application asked for its details last
+	sentNodes    sent[model.NodeID, model.Node]
+	sentApps     sent[model.AppID, model.App]
 }
 
 // liveApp is what the poller keeps of an application that has not ended.

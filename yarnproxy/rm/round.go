@@ -100,6 +100,8 @@ func (r *round) discover(ctx context.Context) error {
 		}
 		// It may be another version, with other queues and attempts.
 		r.schedulerIn, r.localitiesIn, r.deselect = 0, 0, 0
+		r.sentNodes.forget()
+		r.sentApps.forget()
 		for id, l := range r.live {
 			l.attempt = Attempt{}
 			r.live[id] = l
@@ -117,6 +119,7 @@ func (r *round) readNodes(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	fact.Nodes, fact.Partial = r.sentNodes.changes(fact.Nodes, func(n *model.Node) model.NodeID { return n.ID })
 	r.Send(ctx, fact)
 	return nil
 }
@@ -223,6 +226,12 @@ func (r *round) readApps(ctx context.Context) error {
 		old, failed = r.list(ctx, r.ended.query())
 		if failed == nil {
 			fact.Apps = append(fact.Apps, r.ended.newlyEnded(old.Apps)...)
+		}
+	}
+	fact.Apps, fact.Partial = r.sentApps.changes(fact.Apps, func(a *model.App) model.AppID { return a.ID })
+	for i := range fact.Apps {
+		if fact.Apps[i].State.Final() { // the next list will not have it
+			delete(r.sentApps.entries, fact.Apps[i].ID)
 		}
 	}
 	r.Send(ctx, fact)

@@ -2,9 +2,11 @@ package rm_test
 
 import (
 	"bufio"
+	"cmp"
 	"compress/gzip"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -91,6 +93,53 @@ func (f *fakeRM) serve(s step) {
 	}
 }
 
+// lists are the newest lists of nodes and applications, put together from whole and partial ones.
+type lists struct {
+	nodes map[model.NodeID]model.Node
+	apps  map[model.AppID]model.App
+}
+
+func newLists() *lists {
+	return &lists{nodes: map[model.NodeID]model.Node{}, apps: map[model.AppID]model.App{}}
+}
+
+func (l *lists) apply(facts []model.Observation) {
+	for id, a := range l.apps { // order-free: each on its own
+		if a.State.Final() {
+			delete(l.apps, id)
+		}
+	}
+	for _, f := range only[model.NodesFact](facts) {
+		if !f.Partial {
+			clear(l.nodes)
+		}
+		for _, n := range f.Nodes {
+			l.nodes[n.ID] = n
+		}
+	}
+	for _, f := range only[model.AppsFact](facts) {
+		if !f.Partial {
+			clear(l.apps)
+		}
+		for _, a := range f.Apps {
+			l.apps[a.ID] = a
+		}
+	}
+}
+
+// listed returns the applications that have not ended by id, then those that have.
+func (l *lists) listed() []model.App {
+	return slices.SortedFunc(maps.Values(l.apps), func(a, b model.App) int {
+		if a.State.Final() != b.State.Final() {
+			if a.State.Final() {
+				return 1
+			}
+			return -1
+		}
+		return cmp.Compare(a.ID, b.ID)
+	})
+}
+
 // TestRecordedSequence polls a recorded cluster while three jobs come and go.
 func TestRecordedSequence(t *testing.T) {
 	t.Parallel()
@@ -102,19 +151,21 @@ func TestRecordedSequence(t *testing.T) {
 		synctest.Wait()
 		var summary []string
 		lastState := map[model.AppID]model.AppState{}
+		known := newLists()
 		for i, s := range recording {
 			if i > 0 {
-				p.take()
+				known.apply(p.take())
 				f.change(func() { clear(f.broken); f.serve(s) })
 				settle(time.Second)
 			}
 			facts := p.take()
 			line := []string{fmt.Sprintf("%d:", s.TMS)}
+			known.apply(facts)
 			onNodes, inApps := 0, 0
-			for _, n := range only[model.NodesFact](facts)[0].Nodes {
+			for _, n := range known.nodes { // order-free: a sum
 				onNodes += n.Containers
 			}
-			for _, a := range only[model.AppsFact](facts)[0].Apps {
+			for _, a := range known.listed() {
 				lastState[a.ID] = a.State
 				if !a.State.Final() {
 					inApps += a.Containers
