@@ -111,16 +111,19 @@ func TestOfflinePage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	data, err := os.ReadFile(cluster)
-	if err != nil {
-		t.Fatal(err)
-	}
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "cluster.jsonl.zst"), data, 0o600); err != nil {
-		t.Fatal(err)
+	for name, from := range map[string]string{"cluster.jsonl.zst": cluster, "mix.jsonl.zst": "testdata/validation/mix.jsonl.zst"} {
+		data, err := os.ReadFile(from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 	for _, args := range []string{
 		"replay cluster.jsonl.zst --policies recorded,nas,dawn",
+		"replay mix.jsonl.zst --counterfactual --policies recorded,capacity,shufflewatcher",
 		"replay cluster.jsonl.zst --policies shufflewatcher --assert 'shufflewatcher.cross_rack_bytes.total < 0.9*actual'",
 	} {
 		if !strings.Contains(string(page), "heddle "+args+"\n") {

@@ -12,6 +12,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 
 	"heddle/core/lab/measured"
 	"heddle/core/lab/sim"
@@ -82,7 +83,8 @@ type reader struct {
 type app struct {
 	model.App
 	conf    model.JobConfFact
-	written model.Bytes // to HDFS by all its tasks
+	am      model.NodeID // of its ApplicationMaster, as last listed
+	written model.Bytes  // to HDFS by all its tasks
 	tasks   map[model.Stage]map[int]model.Task
 }
 
@@ -110,6 +112,9 @@ func (r *reader) apply(fact model.Fact, at model.Time) {
 		for i := range f.Apps {
 			a := r.app(f.Apps[i].ID)
 			a.App = f.Apps[i]
+			if a.AMNode != "" {
+				a.am = a.AMNode
+			}
 		}
 	case model.JobConfFact:
 		r.app(f.App).conf = f
@@ -212,7 +217,7 @@ func (a *app) leftOut() string {
 func (r *reader) job(a *app) measured.Job {
 	j := measured.Job{
 		ID: string(a.ID), Name: a.Name, User: a.User, Queue: a.Queue, Submitted: a.Submitted, Finished: a.Finished,
-		MapTask: a.conf.MapTask, ReduceTask: a.conf.ReduceTask,
+		AMHost: host(a.am), MapTask: a.conf.MapTask, ReduceTask: a.conf.ReduceTask,
 	}
 	r.most[a.conf.MapTask] += len(a.tasks[model.StageMap])
 	r.most[a.conf.ReduceTask] += len(a.tasks[model.StageReduce])
@@ -231,6 +236,12 @@ func (r *reader) job(a *app) measured.Job {
 		}
 	}
 	return j
+}
+
+// host returns the host of a node.
+func host(n model.NodeID) string {
+	h, _, _ := strings.Cut(string(n), ":")
+	return h
 }
 
 // succeeded returns the tasks that succeeded, by index.
@@ -319,6 +330,10 @@ func mostOf[K cmp.Ordered](counts map[K]int) K {
 	return best
 }
 
+// payload is the part of a link's rate that is left for data: of an Ethernet frame of 1514 bytes
+// 1448 are, and a link carries 20 to 24 more for each.
+const payload = 0.945
+
 // cluster describes the recorded cluster. A node has as many containers as fit of the
 // size that most tasks had, by memory, and at least as many as were seen on any at once; the nodes of a rack are taken to be alike.
 func (r *reader) cluster(of *measured.Result, o *Options) (sim.Cluster, error) {
@@ -339,6 +354,7 @@ func (r *reader) cluster(of *measured.Result, o *Options) (sim.Cluster, error) {
 		if link.Out <= 0 || link.In <= 0 {
 			return c, ErrNoUplinks
 		}
+		link.Out, link.In = link.Out*payload, link.In*payload
 		c.Racks = append(c.Racks, sim.Rack{Nodes: len(rack.Hosts), Containers: max(int(each), most), Uplink: link, NIC: o.NIC})
 	}
 	replicas := map[int]int{}

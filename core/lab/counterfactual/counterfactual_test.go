@@ -84,7 +84,7 @@ func TestRead(t *testing.T) {
 	if diff := cmp.Diff([]counterfactual.Ran{{ID: "application_1_0001", Seconds: 29}}, rec.Ran); diff != "" {
 		t.Errorf("ran (-want +got):\n%s", diff)
 	}
-	link := topology.Link{Out: 5e6, In: 5e6}
+	link := topology.Link{Out: 0.945 * 5e6, In: 0.945 * 5e6}
 	if diff := cmp.Diff([]sim.Rack{{Nodes: 2, Containers: 4, Uplink: link, NIC: 125e6}, {Nodes: 1, Containers: 2, Uplink: link, NIC: 125e6}}, rec.Cluster.Racks); diff != "" {
 		t.Errorf("racks (-want +got):\n%s", diff)
 	}

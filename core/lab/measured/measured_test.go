@@ -59,7 +59,7 @@ func TestWorkload(t *testing.T) {
 	n := func(rack, number int) workload.Node { return workload.Node{Rack: rack, Number: number} }
 	stages := []workload.Stage{
 		{
-			Name: "map", Tasks: 3, Reads: []workload.File{{Bytes: 290e6}}, Output: 120e6, Container: workload.DefaultSizing().Container,
+			Name: "map", Tasks: 3, Reads: []workload.File{{Bytes: 290e6}}, Output: 120e6, Start: 5000, Container: workload.DefaultSizing().Container,
 			Measured: []workload.Measured{
 				{Compute: 10_000, Read: 100e6, Output: 60e6, Replicas: []workload.Node{n(1, 1), n(2, 1)}, RanOn: n(1, 1)},
 				{Compute: 14_000, Read: 100e6, Output: 40e6, Replicas: []workload.Node{n(2, 2)}, RanOn: n(2, 1)},
@@ -67,10 +67,10 @@ func TestWorkload(t *testing.T) {
 			},
 		},
 		{
-			Name: "reduce", Tasks: 2, Edges: []workload.Edge{{From: 0, Kind: model.ScatterGather}}, Output: 40e6, Container: workload.DefaultSizing().Container,
+			Name: "reduce", Tasks: 2, Edges: []workload.Edge{{From: 0, Kind: model.ScatterGather}}, Output: 40e6, Start: 5000, Container: workload.DefaultSizing().Container,
 			Measured: []workload.Measured{
 				{Compute: 9000, Output: 10e6, Shuffled: 80e6, RanOn: n(1, 2)},
-				{Compute: 10_000, Output: 30e6, Shuffled: 40e6, RanOn: n(2, 2)}, // launched after the last map
+				{Compute: 5000, Output: 30e6, Shuffled: 40e6, RanOn: n(2, 2)}, // launched after the last map
 			},
 		},
 	}

@@ -50,6 +50,7 @@ func (q *queue) drop(attempt int32) {
 // attempt is a running task.
 type attempt struct {
 	job        *job
+	isStarting bool  // its container starts, and it reads or fetches over the network when that is done
 	isAM       bool  // the ApplicationMaster, until it asks for tasks
 	stage      int32 // of the job
 	task       int32

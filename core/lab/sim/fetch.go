@@ -9,13 +9,13 @@ import (
 
 // fetch starts the fetching of a task: over every edge with the others of its
 // rack, or on its own where tasks draw unequal parts.
-func (t *stage) fetch(s *world, a int32) {
+func (t *stage) fetch(s *world, a int32, at model.Time) {
 	attempt := &s.running.list[a]
 	if attempt.openGroups = int32(len(t.inputs)); attempt.openGroups == 0 { //nolint:gosec // bounded by the stages
-		s.compute(t, a, s.now)
+		s.compute(t, a, at)
 		return
 	}
-	attempt.job.beginFetching(s.now)
+	attempt.job.beginFetching(at)
 	rack := s.layout.nodes[attempt.node].rack
 	for _, e := range t.inputs {
 		shuffle, own := e.shuffle, network.JobID(noID)

@@ -1,8 +1,6 @@
 package sim
 
 import (
-	"slices"
-
 	"heddle/core/lab/workload"
 	"heddle/core/model"
 	"heddle/core/policy"
@@ -49,14 +47,9 @@ func mostReplicas(s *workload.Stage, replication int) int {
 
 // NewAsRan prepares a run of a workload of measured tasks in which each is started on the
 // node it ran on, as soon as that has room and the task is asked for. Tasks whose node is
-// not known start on any. Nodes have one more container each, since ApplicationMasters are
-// not started where they ran.
+// not known start on any. ApplicationMasters start where they ran, too.
 func NewAsRan(p Params, c Cluster, w *workload.Workload) (*Sim, error) {
 	of := &asRan{}
-	c.Racks = slices.Clone(c.Racks)
-	for i := range c.Racks {
-		c.Racks[i].Containers++
-	}
 	s, err := New(p, c, w, AsRan, of)
 	if err != nil {
 		return nil, err
@@ -95,6 +88,13 @@ func (a *asRan) Place(in *policy.Input) []model.Placement {
 		}
 	}
 	return nil
+}
+
+// mayHaveAM reports whether a job's ApplicationMaster may start on a node: on the one it ran on
+// where jobs run as they ran, until patience is over, and else on any.
+func (s *world) mayHaveAM(node int, j *job) bool {
+	on := j.spec.AMRanOn
+	return !s.jobs.asRan || on == (workload.Node{}) || s.layout.nodeAt(on) == node || s.now.Sub(s.stats.lastProgress) > patience
 }
 
 // ranOn returns the first waiting task of a stage that ran on a node, or of which nobody

@@ -93,10 +93,10 @@ func (s *world) startAppMasters(round func(k int) int32) {
 	for k := 0; k < len(s.layout.nodes) && len(t.waiting) > 0 && t.appMasters < most && t.free.sum() > 0; k++ {
 		i := round(k)
 		n := &s.layout.nodes[i]
-		if n.used.sum() >= n.total.sum() {
+		j := t.waiting[0]
+		if n.used.sum() >= n.total.sum() || !s.mayHaveAM(int(i), j) {
 			continue
 		}
-		j := t.waiting[0]
 		t.waiting = t.waiting[1:]
 		t.appMasters++
 		s.occupy(n, j, 0)
@@ -192,7 +192,7 @@ func (s *world) launch(j *job, p *model.Placement, node int) {
 		t.localityCounts[level]++
 		n.runningOutput += t.outputOf(task)
 		s.running.list[a].level = level
-		if len(t.inputs) == 0 {
+		if len(t.inputs) == 0 && (t.spec.Start == 0 || level == model.NodeLocal) {
 			t.read(s, a, s.now)
 			return
 		}
@@ -204,7 +204,12 @@ func (s *world) launch(j *job, p *model.Placement, node int) {
 			j.mapsAtFirstReduce = 1
 		}
 	}
-	t.fetch(s, a)
+	if t.spec.Start > 0 {
+		s.running.list[a].isStarting = true
+		s.events.push(s.now.Add(t.spec.Start), a)
+		return
+	}
+	t.fetch(s, a, s.now)
 }
 
 // startable returns the first stage of a kind that has a task to start, -1 without.
@@ -353,6 +358,15 @@ func (s *world) endAttempt(a int32, at model.Time) {
 		return
 	}
 	t := &j.stages[attempt.stage]
+	if attempt.isStarting {
+		s.running.list[a].isStarting = false
+		if len(t.inputs) == 0 {
+			t.read(s, a, attempt.launched) // it computes from its launch on
+			return
+		}
+		t.fetch(s, a, at)
+		return
+	}
 	if t.kind == model.StageMap && len(t.readers) == 0 && !attempt.isWriting && s.write(a, t.outputOf(int(attempt.task))) {
 		s.running.list[a].isWriting = true // it ends when that is done
 		return

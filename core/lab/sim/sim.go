@@ -116,6 +116,9 @@ func checkSupported(w *workload.Workload, p *Params) error {
 // checkNodes reports a stage that names a node that the cluster does not have.
 func checkNodes(w *workload.Workload, c *Cluster) error {
 	for i := range w.Jobs {
+		if n := w.Jobs[i].AMRanOn; n != (workload.Node{}) && !c.has(n) {
+			return fmt.Errorf("job %s: its ApplicationMaster ran on node %d of rack %d, and the cluster has no such node", w.Jobs[i].ID, n.Number, n.Rack)
+		}
 		for k := range w.Jobs[i].Stages {
 			if n, ok := w.Jobs[i].Stages[k].Beyond(c.has); ok {
 				return fmt.Errorf("job %s: stage %s names node %d of rack %d, and the cluster has no such node", w.Jobs[i].ID, w.Jobs[i].Stages[k].Name, n.Number, n.Rack)

@@ -79,6 +79,11 @@ func (c *checker) checkJob(j *Job) *fault {
 			return &fault{ReasonParent, at, "listed twice"}
 		}
 	}
+	if j.AMRanOn != (Node{}) {
+		if f := j.AMRanOn.check("am_ran_on"); f != nil {
+			return f
+		}
+	}
 	if len(j.Stages) == 0 {
 		return &fault{ReasonZeroTasks, "stages", "a job has at least one stage"}
 	}
@@ -141,6 +146,7 @@ func checkStage(j *Job, k int) *fault {
 		{"output_bytes", int64(s.Output), 0, int64(MaxBytes)},
 		{"fixed_ms", int64(s.Cost.Fixed), 0, MaxCost},
 		{"per_gib_ms", int64(s.Cost.PerGiB), 0, MaxCost},
+		{"start_ms", int64(s.Start), 0, MaxCost},
 		{"memory_mib", s.Container.MemoryMiB, 1, math.MaxInt32},
 		{"vcores", s.Container.VCores, 1, math.MaxInt32},
 	} {

@@ -29,6 +29,7 @@ type (
 		Queue   model.QueueID `json:"queue,omitempty"`
 		Submit  *model.Time   `json:"submit_ms"`
 		Parents []JobID       `json:"parents,omitempty"`
+		AMRanOn []int         `json:"am_ran_on,omitempty"`
 		Stages  []stageLine   `json:"stages"`
 	}
 	stageLine struct {
@@ -39,6 +40,7 @@ type (
 		Output *model.Bytes   `json:"output_bytes"`
 		Fixed  model.Duration `json:"fixed_ms"`
 		PerGiB model.Duration `json:"per_gib_ms"`
+		Start  model.Duration `json:"start_ms,omitempty"`
 		Memory *int64         `json:"memory_mib"`
 		VCores *int64         `json:"vcores"`
 		Skew   float64        `json:"skew,omitempty"`
@@ -61,7 +63,7 @@ type (
 func keysOf(path string) []string {
 	switch {
 	case path == "":
-		return []string{"id", "name", "user", "queue", "submit_ms", "parents", "stages"}
+		return []string{"id", "name", "user", "queue", "submit_ms", "parents", "am_ran_on", "stages"}
 	case strings.Contains(path, ".reads["):
 		return []string{"bytes", "racks", "shares", "parent", "node"}
 	case strings.Contains(path, ".edges["):
@@ -69,7 +71,7 @@ func keysOf(path string) []string {
 	case strings.Contains(path, ".measured["):
 		return []string{"compute_ms", "read_bytes", "output_bytes", "shuffle_bytes", "replicas", "ran_on"}
 	}
-	return []string{"name", "tasks", "reads", "edges", "output_bytes", "fixed_ms", "per_gib_ms", "memory_mib", "vcores", "skew", "measured"}
+	return []string{"name", "tasks", "reads", "edges", "output_bytes", "fixed_ms", "per_gib_ms", "start_ms", "memory_mib", "vcores", "skew", "measured"}
 }
 
 // decode reads the one JSON object of a line. Unknown keys are errors.
@@ -218,6 +220,13 @@ func (r *jobReader) job(l *jobLine, ids map[JobID]int) (Job, *fault) {
 	if l.Queue != "" {
 		j.Queue = model.QueueID(r.intern(string(l.Queue)))
 	}
+	if l.AMRanOn != nil {
+		node, f := nodeOf(l.AMRanOn, "am_ran_on")
+		if f != nil {
+			return j, f
+		}
+		j.AMRanOn = node
+	}
 	for i, id := range l.Parents {
 		parent, f := jobIndex(id, ids, index("parents", i))
 		if f != nil {
@@ -242,7 +251,7 @@ func (r *jobReader) stage(j *Job, l *stageLine, ids map[JobID]int) *fault {
 	}
 	s := Stage{
 		Name: model.Stage(r.intern(string(l.Name))), Tasks: l.Tasks, Output: *l.Output,
-		Cost: Cost{Fixed: l.Fixed, PerGiB: l.PerGiB}, Container: DefaultSizing().Container, Skew: l.Skew,
+		Cost: Cost{Fixed: l.Fixed, PerGiB: l.PerGiB}, Start: l.Start, Container: DefaultSizing().Container, Skew: l.Skew,
 	}
 	if l.Memory != nil {
 		s.Container.MemoryMiB = *l.Memory

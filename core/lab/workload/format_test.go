@@ -72,7 +72,7 @@ func TestReadErrors(t *testing.T) {
 		at        string // the text at the column
 		want      string
 	}{
-		"unknown key":               {`"user"`, `"owner"`, workload.ReasonKey, `"owner"`, `unknown key "owner"; known here: id, name, user, queue, submit_ms, parents, stages`},
+		"unknown key":               {`"user"`, `"owner"`, workload.ReasonKey, `"owner"`, `unknown key "owner"; known here: id, name, user, queue, submit_ms, parents, am_ran_on, stages`},
 		"unknown key of a stage":    {`"output_bytes":3`, `"output":3`, workload.ReasonKey, `"output":3`, `unknown key "output"`},
 		"a key of another object":   {`"edges":[{`, `"edges":[{"tasks":1,`, workload.ReasonKey, `"tasks":1,"from"`, `unknown key "tasks"; known here: from, kind`},
 		"missing number":            {`"output_bytes":3,`, ``, workload.ReasonMissing, `{"name":"reduce"`, `stages[1]: key "output_bytes" is missing`},
@@ -214,6 +214,9 @@ func drawJob(t *rapid.T, i int, at model.Time) workload.Job {
 		Queue:  model.QueueID("q" + rapid.String().Draw(t, "queue")),
 		Submit: at,
 	}
+	if rapid.Bool().Draw(t, "AM") {
+		j.AMRanOn = workload.Node{Rack: rapid.IntRange(1, 9).Draw(t, "AM rack"), Number: rapid.IntRange(1, 9).Draw(t, "AM number")}
+	}
 	for p := range i {
 		if rapid.Bool().Draw(t, "parent") {
 			j.Parents = append(j.Parents, p)
@@ -225,6 +228,7 @@ func drawJob(t *rapid.T, i int, at model.Time) workload.Job {
 			Tasks:     rapid.IntRange(3, workload.MaxTasks).Draw(t, "tasks"),
 			Output:    model.Bytes(rapid.Int64Range(0, int64(workload.MaxBytes)).Draw(t, "output")),
 			Cost:      workload.Cost{Fixed: model.Duration(rapid.Int64Range(0, workload.MaxCost).Draw(t, "fixed")), PerGiB: model.Duration(rapid.Int64Range(0, workload.MaxCost).Draw(t, "per GiB"))},
+			Start:     model.Duration(rapid.Int64Range(0, workload.MaxCost).Draw(t, "start")),
 			Container: model.Resource{MemoryMiB: rapid.Int64Range(1, 1<<31-1).Draw(t, "memory"), VCores: rapid.Int64Range(1, 1<<31-1).Draw(t, "cores")},
 			Skew:      rapid.Float64Range(0, workload.MaxSkew).Draw(t, "skew"),
 		}

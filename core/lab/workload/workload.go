@@ -42,6 +42,7 @@ type Job struct {
 	// reads, each smaller than the job's own. It starts when all have finished
 	// (Dawn §III-A), never before Submit.
 	Parents []int
+	AMRanOn Node    // node of its ApplicationMaster where it was measured; zero where that is not known
 	Stages  []Stage // in topological order
 }
 
@@ -57,6 +58,7 @@ type Stage struct {
 	// one it stays on the nodes, else it goes to HDFS.
 	Output    model.Bytes
 	Cost      Cost
+	Start     model.Duration // from the launch of a container until its task reads from another node or fetches; of one that reads files it is part of what the task computes
 	Container model.Resource // of one task
 	// Skew is the Zipf exponent of its partitions of every scatter-gather edge:
 	// partition k gets a share in proportion to k^-Skew. 0 is even.

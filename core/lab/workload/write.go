@@ -29,13 +29,16 @@ func Write(to io.Writer, w *Workload) error {
 
 func lineOf(w *Workload, j *Job) jobLine {
 	l := jobLine{ID: j.ID, Name: j.Name, User: j.User, Queue: j.Queue, Submit: &j.Submit}
+	if j.AMRanOn != (Node{}) {
+		l.AMRanOn = []int{j.AMRanOn.Rack, j.AMRanOn.Number}
+	}
 	for _, p := range j.Parents {
 		l.Parents = append(l.Parents, w.Jobs[p].ID)
 	}
 	for i := range j.Stages {
 		s := &j.Stages[i]
 		out := stageLine{
-			Name: s.Name, Tasks: s.Tasks, Output: &s.Output, Fixed: s.Cost.Fixed, PerGiB: s.Cost.PerGiB,
+			Name: s.Name, Tasks: s.Tasks, Output: &s.Output, Fixed: s.Cost.Fixed, PerGiB: s.Cost.PerGiB, Start: s.Start,
 			Memory: &s.Container.MemoryMiB, VCores: &s.Container.VCores, Skew: s.Skew,
 		}
 		for i := range s.Reads {
