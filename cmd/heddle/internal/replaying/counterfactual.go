@@ -54,7 +54,7 @@ func (c *Counterfactual) Run(ctx context.Context, o *Options, stderr io.Writer) 
 	}
 	in, err := recording.Open(os.DirFS(filepath.Dir(o.File)), filepath.Base(o.File))
 	if err != nil {
-		return nil, explain(o.File, err)
+		return nil, recording.Explain(o.File, err)
 	}
 	defer in.Close() //nolint:errcheck // only read
 	how, err := c.options(o, in)
