@@ -78,6 +78,7 @@ func importRules() []importRule {
 		{"yarnproxy/uplink", and(model, "yarnproxy/rest", "yarnproxy/poll")},
 		{"yarnproxy/amrm", and(model, "yarnproxy/ipc")},
 		{"yarnproxy/history", model},
+		{"yarnproxy/jhist", and(model, "core/lab/measured")},
 		{"yarnproxy/api", snapshots},
 		{"yarnproxy/clusterview", and(model, "core/state/snapshot", "yarnproxy/amrm")},
 		{"yarnproxy/clientconfig", []string{"yarnproxy/ipc", "configs"}},
@@ -107,6 +108,7 @@ func homes() map[string][]string {
 		"github.com/colinmarc/hdfs": {"hdfsclient"},
 		"github.com/prometheus":     {"metrics", "cmd"},
 		"github.com/gorilla/mux":    {"yarnproxy/api"},
+		"github.com/hamba/avro":     {"yarnproxy/jhist"},
 	}
 }
 

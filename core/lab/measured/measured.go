@@ -85,16 +85,29 @@ func Workload(jobs []Job, o *Options) (*Result, error) {
 	order := slices.Clone(jobs)
 	slices.SortStableFunc(order, func(a, b Job) int { return cmp.Or(cmp.Compare(a.Submitted, b.Submitted), cmp.Compare(a.ID, b.ID)) })
 	var first model.Time
+	seen := map[string]bool{}
 	for i := range order {
 		j := &order[i]
-		if why := j.unusable(); why != "" {
-			r.Left = append(r.Left, Left{j.ID, why})
-			continue
-		}
 		if len(r.Workload.Jobs) == 0 {
 			first = j.Submitted
 		}
-		r.Workload.Jobs = append(r.Workload.Jobs, p.job(j, first))
+		why := j.unusable()
+		if why == "" && seen[j.ID] {
+			why = "another job has its id"
+		}
+		var out workload.Job
+		if why == "" {
+			out = p.job(j, first)
+			if err := (&workload.Workload{Jobs: []workload.Job{out}}).Validate(); err != nil {
+				why = fmt.Sprintf("it breaks a rule of workloads: %v", err)
+			}
+		}
+		if why != "" {
+			r.Left = append(r.Left, Left{j.ID, why})
+			continue
+		}
+		seen[j.ID] = true
+		r.Workload.Jobs = append(r.Workload.Jobs, out)
 	}
 	if err := r.Workload.Validate(); err != nil {
 		return nil, fmt.Errorf("jobs as they ran: %w", err)

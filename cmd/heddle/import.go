@@ -1,0 +1,126 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"heddle/cmd/heddle/internal/exit"
+	"heddle/cmd/heddle/internal/importing"
+	"heddle/core/model"
+)
+
+func newImport() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "import FORMAT SOURCE... --out FILE",
+		Short: "Make a workload of job histories and traces of other systems",
+		Long: `Read job histories, or a trace of another system, and write a workload in heddle's own
+format, which 'heddle simulate', 'heddle fluid' and 'heddle reproduce' take.
+
+A job that cannot be imported is left out and named, with the reason; the others are
+imported. Nothing is written over, and nothing is left behind unless all of it is written.`,
+		Example: `  heddle import jhist /mnt/history/done --since 2026-11-01 --out november.jsonl.zst --cluster-out cluster.yml
+  heddle simulate --workload november.jsonl.zst --cluster cluster.yml --policies fair,shufflewatcher,nas`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newImportJhist())
+	return cmd
+}
+
+// importFlags are the flags that all formats share.
+type importFlags struct {
+	output
+
+	maxFile string
+}
+
+// register adds the flags. Formats that say which nodes tasks ran on have more of them.
+func (f *importFlags) register(cmd *cobra.Command, o *importing.Options, hasNodes bool) {
+	fs := cmd.Flags()
+	fs.StringVar(&o.Out, "out", "", "the `file` to write; its name ends in .jsonl or .jsonl.zst")
+	fs.StringVar(&o.Name, "name", "", "the workload's `name` (default: that of the file)")
+	fs.StringVar(&f.maxFile, "max-file", importing.DefaultMaxFile.String(), "the largest file to read, as a `size` without compression")
+	f.flag(cmd)
+	if !hasNodes {
+		return
+	}
+	o.NIC, o.Uplink = 1e9/8, 10e9/8
+	fs.StringVar(&o.ClusterOut, "cluster-out", "", "write the nodes that the workload names as a `file` for --cluster of 'heddle simulate'; its name ends in .yml")
+	fs.BoolVar(&o.Anywhere, "anywhere", false, "leave out where blocks were and tasks ran, so that the workload runs on any cluster")
+	fs.StringVar(&o.Topology, "topology", "", "a `file` with a host and its rack on each line, as net.topology.table.file.name has them, for hosts on which no task ran")
+	fs.TextVar(&o.NIC, "nic", o.NIC, "the `rate` of a node's interface that the cluster has")
+	fs.TextVar(&o.Uplink, "uplink", o.Uplink, "the `rate` of a rack's uplink that the cluster has")
+}
+
+// apply checks the flags and completes the options.
+func (f *importFlags) apply(o *importing.Options, sources []string) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	if err := o.MaxFile.UnmarshalText([]byte(f.maxFile)); err != nil {
+		return exit.NewUsageError(fmt.Errorf("--max-file: %w", err))
+	}
+	o.Sources = sources
+	return nil
+}
+
+func newImportJhist() *cobra.Command {
+	var h importing.Histories
+	var flags importFlags
+	var since, until string
+	cmd := &cobra.Command{
+		Use:   "jhist SOURCE... --out FILE",
+		Short: "Import the history files of MapReduce jobs",
+		Long: `Make a workload of the history files (.jhist) that MapReduce keeps of its jobs, of Hadoop 2
+and 3, as JSON or binary, compressed by gzip or zstd or not.
+
+A source is a history file or a folder, which is searched for them: the done folder of the
+JobHistory server (mapreduce.jobhistory.done-dir) with its folders by date, or a copy of it.
+The configuration beside a history (JOB_conf.xml) gives the size of its containers.
+
+Each task is the attempt that succeeded: where it ran, from when to when, the bytes it
+read, put out, fetched and wrote by its counters, the hosts of its block. Jobs that failed,
+were killed or still run are left out.
+
+--since and --until bound when jobs were submitted, by the names of the files: others are
+not read.`,
+		Example: `  heddle import jhist /mnt/history/done --since 2026-11-01 --until 2026-12-01 --out november.jsonl.zst --cluster-out cluster.yml
+  heddle import jhist job_1795215638925_0054-*.jhist --anywhere --out sort.jsonl`,
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			if err := flags.apply(&h.Options, args); err != nil {
+				return err
+			}
+			if h.Since, err = instant("since", since); err != nil {
+				return err
+			}
+			if h.Until, err = instant("until", until); err != nil {
+				return err
+			}
+			h.Progress = cmd.ErrOrStderr()
+			res, err := h.Run(cmd.Context())
+			if err != nil {
+				return err
+			}
+			return flags.print(cmd.OutOrStdout(), res, res.Table)
+		},
+	}
+	flags.register(cmd, &h.Options, true)
+	cmd.Flags().StringVar(&since, "since", "", "import jobs submitted from this `time` on: RFC 3339, or a date such as 2026-11-01 (UTC)")
+	cmd.Flags().StringVar(&until, "until", "", "import jobs submitted before this `time`")
+	return cmd
+}
+
+// instant reads a time of a flag, 0 if it is not given.
+func instant(flag, text string) (model.Time, error) {
+	if text == "" {
+		return 0, nil
+	}
+	for _, layout := range []string{time.RFC3339, time.DateOnly} {
+		if at, err := time.Parse(layout, text); err == nil && at.UnixMilli() > 0 {
+			return model.Time(at.UnixMilli()), nil
+		}
+	}
+	return 0, exit.NewUsageError(fmt.Errorf("--%s %q: want a time such as 2026-11-01T08:00:00Z, or a date such as 2026-11-01", flag, text))
+}

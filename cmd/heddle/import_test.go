@@ -1,0 +1,154 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"heddle/cmd/heddle/internal/exit"
+	"heddle/cmd/heddle/internal/importing"
+	"heddle/cmd/heddle/internal/workloadfile"
+)
+
+// histories has three jobs of a real cluster of three racks.
+const histories = "../../yarnproxy/jhist/testdata"
+
+func importJSON(t *testing.T, args ...string) importing.Result {
+	t.Helper()
+	code, out, errs := heddle(t, append([]string{"import"}, append(args, "-o", "json")...)...)
+	if code != exit.OK {
+		t.Fatalf("exit %d: %s", code, errs)
+	}
+	var res importing.Result
+	if err := json.Unmarshal([]byte(out), &res); err != nil {
+		t.Fatal(err)
+	}
+	return res
+}
+
+// copyHistories copies the history files into a folder as the JobHistory server lays it out.
+func copyHistories(t *testing.T) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "done", "2026", "11", "21", "000000")
+	if err := os.CopyFS(dir, os.DirFS(histories)); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// TestImportHistories imports jobs of a real cluster and simulates them on the cluster that
+// they name.
+func TestImportHistories(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	jobs, cluster := filepath.Join(dir, "jobs.jsonl.zst"), filepath.Join(dir, "cluster.yml")
+	res := importJSON(t, "jhist", histories, "--out", jobs, "--cluster-out", cluster)
+	if res.Jobs != 3 || res.Tasks != 42 || len(res.Left) != 0 || len(res.Racks) != 3 || res.Racks[0].Nodes != 3 {
+		t.Errorf("%+v", res)
+	}
+	if want := (importing.Bytes{Read: 268880622, Output: 232000704, Shuffled: 232000704, Written: 222255475}); res.Bytes != want {
+		t.Errorf("%+v, want what the counters of the jobs sum to, %+v", res.Bytes, want)
+	}
+	w, err := workloadfile.Open(jobs, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	maps := &w.Jobs[1].Stages[0]
+	if w.Name != "jobs" || w.Jobs[1].Queue != "root.batch" || maps.Container.MemoryMiB != 512 || maps.Measured[0].RanOn.Rack == 0 || len(maps.Measured[0].Replicas) != 2 {
+		t.Errorf("%s: %+v", w.Name, w.Jobs[1])
+	}
+	if code, out, errs := heddle(t, "simulate", "--workload", jobs, "--cluster", cluster, "--policies", "fair"); code != exit.OK || !strings.Contains(out, "3 racks of 3 nodes of 2 containers") {
+		t.Errorf("exit %d: %s%s", code, out, errs)
+	}
+	anywhere := filepath.Join(dir, "anywhere.jsonl")
+	if res := importJSON(t, "jhist", histories, "--out", anywhere, "--anywhere", "--name", "three"); len(res.Racks) != 0 || res.Cluster != "" {
+		t.Errorf("%+v", res)
+	}
+	if code, out, errs := heddle(t, "simulate", "--workload", anywhere, "--cluster", "racks=2,nodes=2,containers=2,nic=1Gbps,uplink=1Gbps", "--policies", "fair"); code != exit.OK || !strings.HasPrefix(out, "three: 3 jobs") {
+		t.Errorf("exit %d: %s%s", code, out, errs)
+	}
+}
+
+// TestImportLeavesOutBadHistories holds that broken and growing files do not keep others from
+// being imported.
+func TestImportLeavesOutBadHistories(t *testing.T) {
+	t.Parallel()
+	dir := copyHistories(t)
+	write := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("job_9_0001-1795218029101-u-n-1-1-1-SUCCEEDED-q-1.jhist", "Avro-Json\n{}\n{\"event\":{\"JobSubm")
+	write("job_9_0002_1.jhist", "Avro-Json\n{}\n{\"event\":{\"JobSubmitted\":{\"jobid\":\"job_9_0002\",\"submitTime\":1795218029102}}}\n")
+	write("job_9_0003-1795218029101-u-n-1-1-1-KILLED-q-1.jhist", "Avro-Json\n{}\n{\"event\":{\"JobSubmitted\":{\"jobid\":\"job_9_0003\",\"submitTime\":1795218029102}}}\n"+
+		"{\"event\":{\"JobUnsuccessfulCompletion\":{\"jobid\":\"job_9_0003\",\"jobStatus\":\"KILLED\"}}}\n")
+	write("job_9_0004-99-u-n-1-1-1-SUCCEEDED-q-1.jhist", "not read, as its name says that it was submitted too early")
+	write("job_1795215638925_0055_conf.xml", "<configuration>")
+	write("notes.txt", "")
+	out := filepath.Join(t.TempDir(), "jobs.jsonl")
+	res := importJSON(t, "jhist", filepath.Join(dir, "../../../.."), "--since", "2026-11-20", "--out", out)
+	left := map[string]string{}
+	for _, l := range res.Left {
+		left[l.What] = l.Why
+	}
+	for job, why := range map[string]string{ // order-free: each on its own
+		"job_9_0001": "event 1, at byte 13: the file stops within it: the job still runs, or the file was cut",
+		"job_9_0002": "its history has no end",
+		"job_9_0003": "it ended as KILLED",
+	} {
+		if !strings.HasPrefix(left[job], why) {
+			t.Errorf("%s: left out as %q, want %q", job, left[job], why)
+		}
+	}
+	notes := strings.Join(res.Notes, "\n")
+	if res.Jobs != 3 || len(left) != 3 || !strings.Contains(notes, "configuration of job_1795215638925_0055: line 1, column 16: ") || !strings.Contains(notes, "1 job of 7 in ") {
+		t.Errorf("%+v", res)
+	}
+	if code, _, errs := heddle(t, "import", "jhist", dir, "--until", "2020-01-01", "--out", filepath.Join(t.TempDir(), "x.jsonl")); code != exit.Failed ||
+		!strings.Contains(errs, "no job could be imported") {
+		t.Errorf("exit %d: %s", code, errs)
+	}
+	small := importJSON(t, "jhist", dir, "--max-file", "50kB", "--out", filepath.Join(t.TempDir(), "x.jsonl"))
+	if small.Jobs == 3 || !strings.Contains(small.Left[0].Why, "the file has more than 50KB uncompressed: a larger file is read with --max-file") {
+		t.Errorf("%+v", small)
+	}
+}
+
+func TestImportUsage(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	there := filepath.Join(dir, "there.jsonl")
+	if err := os.WriteFile(there, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out := filepath.Join(dir, "out.jsonl")
+	for _, c := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{[]string{"jhist", histories}, exit.Usage, "--out: name the file to write"},
+		{[]string{"jhist", "--out", out}, exit.Usage, "no source"},
+		{[]string{"jhist", histories, "--out", "x.json"}, exit.Usage, "must end in .jsonl or .jsonl.zst"},
+		{[]string{"jhist", histories, "--out", there}, exit.Usage, "exists"},
+		{[]string{"jhist", histories, "--out", out, "--cluster-out", "c.txt"}, exit.Usage, "must end in .yml"},
+		{[]string{"jhist", histories, "--out", out, "--cluster-out", "c.yml", "--anywhere"}, exit.Usage, "--cluster-out: with --anywhere"},
+		{[]string{"jhist", histories, "--out", out, "--since", "noon"}, exit.Usage, `--since "noon": want a time`},
+		{[]string{"jhist", histories, "--out", out, "--max-file", "1"}, exit.Usage, "--max-file"},
+		{[]string{"jhist", dir, "--out", out}, exit.Failed, "there is no history file (job_….jhist) in it"},
+		{[]string{"jhist", filepath.Join(dir, "none"), "--out", out}, exit.Failed, "no such file"},
+		{[]string{"jhist", there, "--out", out}, exit.Failed, "not a job history file"},
+		{[]string{"jhist", histories, "--out", filepath.Join(dir, "none", "x.jsonl")}, exit.Failed, "no such file or directory"},
+	} {
+		if code, _, errs := heddle(t, append([]string{"import"}, c.args...)...); code != c.code || !strings.Contains(errs, c.want) {
+			t.Errorf("%q: exit %d: %s; want %d and %q", c.args, code, errs, c.code, c.want)
+		}
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, "out*")); len(left) != 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
