@@ -25,7 +25,7 @@ imported. Nothing is written over, and nothing is left behind unless all of it i
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newImportJhist())
+	cmd.AddCommand(newImportJhist(), newImportSWIM())
 	return cmd
 }
 
@@ -123,4 +123,42 @@ func instant(flag, text string) (model.Time, error) {
 		}
 	}
 	return 0, exit.NewUsageError(fmt.Errorf("--%s %q: want a time such as 2026-11-01T08:00:00Z, or a date such as 2026-11-01", flag, text))
+}
+
+func newImportSWIM() *cobra.Command {
+	s := importing.DefaultSWIM()
+	var flags importFlags
+	cmd := &cobra.Command{
+		Use:   "swim TRACE --out FILE",
+		Short: "Import a SWIM trace with other sizes of tasks than the default",
+		Long: `Make a workload of a trace of SWIM (SWIMProjectUCB/SWIM, workloadSuite), with or without
+columns of paths. The other commands also take such a trace as it is (TRACE.tsv), with the
+defaults of these flags; an import says what the trace leaves open.
+
+A trace has bytes and times of submissions. Tasks are cut by size, jobs are given to users
+at random, and what a task computes follows from what it reads.`,
+		Example: `  heddle import swim FB-2010_samples_24_times_1hr_withInputPaths_0.tsv --out fb2010.jsonl.zst
+  heddle import swim FB-2009_samples_24_times_1hr_1.tsv --block 64MiB --per-reduce 256MiB --skew 0.5 --out fb2009.jsonl.zst`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := flags.apply(&s.Options, args); err != nil {
+				return err
+			}
+			res, err := s.Run(cmd.Context())
+			if err != nil {
+				return err
+			}
+			return flags.print(cmd.OutOrStdout(), res, res.Table)
+		},
+	}
+	flags.register(cmd, &s.Options, false)
+	f := cmd.Flags()
+	f.BoolVar(&s.Trace.Lenient, "lenient", false, "skip invalid records, and print how many")
+	f.IntVar(&s.Trace.Users, "users", s.Trace.Users, "the `number` of users, to whom jobs are given at random")
+	f.Uint64Var(&s.Trace.Seed, "seed", s.Trace.Seed, "the `seed` of that draw")
+	f.TextVar(&s.Block, "block", s.Block, "the input of a map, as a `size`")
+	f.TextVar(&s.PerReduce, "per-reduce", s.PerReduce, "shuffle and output of a reduce together, as a `size`")
+	f.IntVar(&s.Trace.Sizing.SWIMNodes, "swim-nodes", 0, "bound reduces as SWIM's replay does on a cluster of `N` nodes; 0 does not")
+	f.IntVar(&s.Trace.Sizing.Racks, "racks", 0, "the `number` of racks that hold the input of a job; 0 is all")
+	f.Float64Var(&s.Trace.Sizing.Skew, "skew", 0, "the Zipf `exponent` of reduce partitions, 0 to 8; 0 is even")
+	return cmd
 }

@@ -152,3 +152,34 @@ func TestImportUsage(t *testing.T) {
 		t.Errorf("left behind: %v", left)
 	}
 }
+
+// TestImportSWIM imports lines of a public trace with input paths.
+func TestImportSWIM(t *testing.T) {
+	t.Parallel()
+	trace := writeFile(t, "trace.txt", "job0\t1\t1\t2267942\t0\t1937944\tinputPath1\t\t\njob1\t2\t1\t20791551476\t12295202125\t1491950225\tinputPath2\t\t\n")
+	out := filepath.Join(t.TempDir(), "jobs.jsonl")
+	res := importJSON(t, "swim", trace, "--per-reduce", "256MiB", "--block", "64MiB", "--skew", "0.5", "--users", "1", "--out", out)
+	if want := (importing.Bytes{Read: 20793819418, Output: 12295202125, Shuffled: 12295202125, Written: 1493888169}); res.Jobs != 2 || res.Bytes != want || res.Tasks != 1+310+51 {
+		t.Errorf("%+v", res)
+	}
+	w, err := workloadfile.Open(out, false)
+	if err != nil || len(w.Jobs) != 2 || w.Jobs[1].Stages[1].Skew != 0.5 {
+		t.Errorf("%+v, %v", w, err)
+	}
+	for _, c := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{[]string{trace, trace}, exit.Usage, "2 traces: name one"},
+		{[]string{trace, "--users", "0"}, exit.Usage, "--users 0"},
+		{[]string{trace, "--block", "1kB"}, exit.Usage, "block size: want 1 MiB or more"},
+		{[]string{writeFile(t, "bad.tsv", "x\n")}, exit.Failed, "bad.tsv:1:1: 1 columns"},
+		{[]string{writeFile(t, "bad.tsv", "x\n"), "--lenient"}, exit.Failed, "every record was wrong"},
+	} {
+		args := append([]string{"import", "swim", "--out", filepath.Join(t.TempDir(), "x.jsonl")}, c.args...)
+		if code, _, errs := heddle(t, args...); code != c.code || !strings.Contains(errs, c.want) {
+			t.Errorf("%q: exit %d: %s; want %d and %q", c.args, code, errs, c.code, c.want)
+		}
+	}
+}

@@ -51,6 +51,7 @@ func FuzzReadSWIM(f *testing.F) {
 	f.Add(golden, false, 0)
 	f.Add(golden, true, 3)
 	f.Add([]byte("a\t1\t1\t5\t0\t5\t/in/1\r\n\nb\t0\t1\t-5\t\t9007199254740992\n"), true, 1)
+	f.Add([]byte("a\t1\t1\t5\t0\t5\t/in/1\t\t\n"), false, 1)
 	f.Fuzz(func(t *testing.T, data []byte, lenient bool, nodes int) {
 		opts := workload.DefaultSWIMOptions()
 		opts.File, opts.Lenient, opts.Sizing.SWIMNodes = "f", lenient, nodes&0xfff

@@ -32,7 +32,8 @@ func DefaultSWIMOptions() SWIMOptions {
 }
 
 // swimColumns are the columns of a SWIM trace. The first six are in every one;
-// samples with paths add one or two, which say nothing about bytes.
+// samples with paths add one or two, which say nothing about bytes, and may have
+// tabs after them.
 func swimColumns() []string {
 	return []string{"job id", "submit time (s)", "gap (s)", "map input (bytes)", "shuffle (bytes)", "reduce output (bytes)", "input path", "output path"}
 }
@@ -83,6 +84,9 @@ type swimRecord struct {
 func swimRow(src *lines, line []byte) (swimRecord, error) {
 	var row swimRecord
 	cells := bytes.Split(line, []byte{'\t'})
+	for len(cells) > len(swimColumns()) && len(bytes.TrimSpace(cells[len(cells)-1])) == 0 {
+		cells = cells[:len(cells)-1]
+	}
 	if n := len(cells); n < swimNumbers || n > len(swimColumns()) {
 		return row, src.fail(1, ReasonColumns, "%d columns; a SWIM trace has %s, separated by tabs", n, strings.Join(swimColumns(), ", "))
 	}

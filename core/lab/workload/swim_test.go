@@ -73,6 +73,15 @@ func TestReadSWIMTakesPathsAndLineEnds(t *testing.T) {
 	if len(w.Jobs) != 2 || w.Jobs[1].Output() != 5 {
 		t.Errorf("got %+v", w.Jobs)
 	}
+	// The first lines of FB-2010_samples_24_times_1hr_withInputPaths_0.tsv: after the input path
+	// comes an empty output path, and a tab at the end.
+	w, err = swim(t, "job0\t1\t1\t2267942\t0\t1937944\tinputPath1\t\t\njob1\t2\t1\t20791551476\t12295202125\t1491950225\tinputPath2\t\t\r\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(w.Jobs) != 2 || w.Jobs[1].Shuffle() != 12295202125 {
+		t.Errorf("got %+v", w.Jobs)
+	}
 }
 
 // Reduces: one for each begun GiB; SWIM's rule rounds, and jumps to a fifth of
