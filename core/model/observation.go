@@ -299,39 +299,38 @@ func (o *Observation) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &j); err != nil {
 		return fmt.Errorf("observation: %w", err)
 	}
-	decode, ok := factDecoders()[j.Kind]
-	if !ok {
-		return fmt.Errorf("observation: unknown fact %q", j.Kind)
+	for _, k := range factKinds() {
+		if k.empty.Kind() != j.Kind {
+			continue
+		}
+		fact, err := k.decode(j.Body)
+		if err != nil {
+			return fmt.Errorf("observation %s: %w", j.Kind, err)
+		}
+		*o = Observation{Source: j.Source, At: j.AtMS, Fact: fact}
+		return nil
 	}
-	fact, err := decode(j.Body)
-	if err != nil {
-		return fmt.Errorf("observation %s: %w", j.Kind, err)
-	}
-	*o = Observation{Source: j.Source, At: j.AtMS, Fact: fact}
-	return nil
+	return fmt.Errorf("observation: unknown fact %q", j.Kind)
 }
 
-func factDecoders() map[string]func([]byte) (Fact, error) {
-	return map[string]func([]byte) (Fact, error){
-		"cluster":    decodeFact[ClusterFact],
-		"nodes":      decodeFact[NodesFact],
-		"apps":       decodeFact[AppsFact],
-		"asks":       decodeFact[AsksFact],
-		"containers": decodeFact[ContainersFact],
-		"job":        decodeFact[JobFact],
-		"job_conf":   decodeFact[JobConfFact],
-		"tasks":      decodeFact[TasksFact],
-		"counters":   decodeFact[CountersFact],
-		"blocks":     decodeFact[BlocksFact],
-		"data_nodes": decodeFact[DataNodesFact],
-		"uplink":     decodeFact[UplinkFact],
-		"graph":      decodeFact[GraphFact],
-		"poll":       decodeFact[PollFact],
-		"history":    decodeFact[HistoryFact],
-		"sample":     decodeFact[SampleFact],
-		"round":      decodeFact[RoundFact],
-		"policy":     decodeFact[PolicyFact],
+// factKind is a kind of fact.
+type factKind struct {
+	empty  Fact
+	decode func(body []byte) (Fact, error)
+}
+
+// factKinds lists all kinds in a fixed order.
+func factKinds() []factKind {
+	return []factKind{
+		kindOf[ClusterFact](), kindOf[NodesFact](), kindOf[AppsFact](), kindOf[AsksFact](), kindOf[ContainersFact](), kindOf[JobFact](),
+		kindOf[JobConfFact](), kindOf[TasksFact](), kindOf[CountersFact](), kindOf[BlocksFact](), kindOf[DataNodesFact](), kindOf[UplinkFact](),
+		kindOf[GraphFact](), kindOf[PollFact](), kindOf[HistoryFact](), kindOf[SampleFact](), kindOf[RoundFact](), kindOf[PolicyFact](),
 	}
+}
+
+func kindOf[F Fact]() factKind {
+	var empty F
+	return factKind{empty, decodeFact[F]}
 }
 
 func decodeFact[F Fact](body []byte) (Fact, error) {
@@ -340,4 +339,13 @@ func decodeFact[F Fact](body []byte) (Fact, error) {
 		return nil, err
 	}
 	return f, nil
+}
+
+// Facts returns an empty fact of every kind, in a fixed order.
+func Facts() []Fact {
+	var all []Fact
+	for _, k := range factKinds() {
+		all = append(all, k.empty)
+	}
+	return all
 }

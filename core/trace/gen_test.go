@@ -10,30 +10,6 @@ import (
 	"heddle/core/trace"
 )
 
-// facts holds one empty value of every fact there is.
-func facts() []model.Fact {
-	return []model.Fact{
-		model.ClusterFact{},
-		model.NodesFact{},
-		model.AppsFact{},
-		model.AsksFact{},
-		model.ContainersFact{},
-		model.JobFact{},
-		model.JobConfFact{},
-		model.TasksFact{},
-		model.CountersFact{},
-		model.BlocksFact{},
-		model.DataNodesFact{},
-		model.UplinkFact{},
-		model.GraphFact{},
-		model.HistoryFact{},
-		model.PollFact{},
-		model.SampleFact{},
-		model.RoundFact{},
-		model.PolicyFact{},
-	}
-}
-
 // records generates records of every kind, with every fact, over the whole
 // range of every field.
 func records() *rapid.Generator[trace.Record] {
@@ -53,7 +29,7 @@ func records() *rapid.Generator[trace.Record] {
 			}
 			r.Decision = &d
 		default:
-			fact := reflect.New(reflect.TypeOf(rapid.SampledFrom(facts()).Draw(t, "fact"))).Elem()
+			fact := reflect.New(reflect.TypeOf(rapid.SampledFrom(model.Facts()).Draw(t, "fact"))).Elem()
 			fill(t, fact)
 			r.Observation = &model.Observation{
 				Source: rapid.SampledFrom(model.Sources()).Draw(t, "source"),

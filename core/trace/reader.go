@@ -30,7 +30,8 @@ type Reader struct {
 	offset  int64  // of the current line
 	next    int64  // of the line after it
 	seq     uint64 // of the last record returned
-	stopped error  // why nothing more can be read; errEnd at the end
+	fast    canonical
+	stopped error // why nothing more can be read; errEnd at the end
 }
 
 // errEnd is the end of a recording between two lines.
@@ -89,9 +90,11 @@ func (r *Reader) read() (Record, error) {
 	if err != nil {
 		return Record{}, err
 	}
-	record, err := decode(data)
-	if err != nil {
-		return Record{}, err
+	record, ok := r.fast.observation(data)
+	if !ok {
+		if record, err = decode(data); err != nil {
+			return Record{}, err
+		}
 	}
 	if err := r.checkOrder(&record); err != nil {
 		return Record{}, err

@@ -153,7 +153,7 @@ func TestFormat2(t *testing.T) {
 	if diff := cmp.Diff(string(data), again.String()); diff != "" {
 		t.Errorf("read and written again (-want +got):\n%s", diff)
 	}
-	for _, f := range facts() {
+	for _, f := range model.Facts() {
 		if !kinds[f.Kind()] {
 			t.Errorf("no record with the fact %q", f.Kind())
 		}

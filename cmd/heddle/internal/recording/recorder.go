@@ -118,7 +118,7 @@ func start(path string, opts Options, open func(string) (file, error), after *re
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
-	enc, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(1<<20), zstd.WithLowerEncoderMem(true))
+	enc, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedBestCompression), zstd.WithWindowSize(8<<20))
 	if err != nil {
 		return nil, fmt.Errorf("create recording %s: %w", path, err)
 	}
