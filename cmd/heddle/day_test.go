@@ -42,7 +42,7 @@ func recordDay(tb testing.TB, file, policy string, seconds int, seed uint64) (re
 		tb.Fatal(err)
 	}
 	c := state.New(cfg)
-	e := engine.New(engine.Options{Name: policy, Recover: true}, p, c)
+	e := engine.New(engine.Options{Name: policy, Recover: false}, p, c)
 	observations := 0
 	var d *generatedDay
 	d = newGeneratedDay(seed, func(source model.Source, fact model.Fact) {

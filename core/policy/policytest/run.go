@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -76,6 +77,7 @@ func properties() []property {
 		{"an idle node never lowers what is placed", uniform, idleNodeHelps},
 		{"state shrinks when jobs leave", small, stateShrinks},
 		{"plans are valid", small, plansValid},
+		{"plans are valid when inputs are read again", small, plansValidWithInputsReadAgain},
 		{"the engine rejects nothing, and asking changes nothing", small, askingChangesNothing},
 		{"an offer is answered as a question about it is", busy, offersAnsweredAsAsked},
 		{"an offer of a mixed cluster is answered as a question about it is", small, offersAnsweredAsAsked},
@@ -494,6 +496,31 @@ func plansValid(t *trial) error {
 				return fmt.Errorf("two plans for %s of %s", p.Stage, p.App)
 			}
 			seen[key] = true
+			if err := validPlan(s, &p); err != nil {
+				return fmt.Errorf("plan %+v: %w", p, err)
+			}
+		}
+	}
+	return nil
+}
+
+// plansValidWithInputsReadAgain: the blocks of a path may all lie elsewhere when it is read again,
+// or be fewer.
+func plansValidWithInputsReadAgain(t *trial) error {
+	s := t.open()
+	s.Plan()
+	for i := range t.scene.Apps {
+		a := &t.scene.Apps[i]
+		blocks := slices.Clone(a.Input)
+		for k := range blocks { // all on one node
+			blocks[k].Hosts, blocks[k].Racks = []string{t.scene.Nodes[0].Host}, []model.RackID{t.scene.Nodes[0].Rack}
+		}
+		blocks = blocks[:len(blocks)-min(len(blocks), i%3)]
+		s.cluster.Apply(observed(model.SourceHDFS, model.BlocksFact{Path: "/in/" + string(a.ID), Files: 1, Blocks: blocks}))
+	}
+	for _, st := range t.steps {
+		s.Offer(st.node, st.kinds, st.after)
+		for _, p := range s.Plan() {
 			if err := validPlan(s, &p); err != nil {
 				return fmt.Errorf("plan %+v: %w", p, err)
 			}

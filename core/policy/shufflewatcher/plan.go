@@ -5,6 +5,7 @@ import (
 	"heddle/core/policy"
 	"heddle/core/policy/dispatch"
 	"heddle/core/state"
+	"heddle/core/topology"
 )
 
 // Targets implements dispatch.Rule: SAMP's racks for the maps, SARP's counts for
@@ -29,7 +30,7 @@ func (r *rule) mapTargets(v state.View, j *state.Job) dispatch.Targets {
 	counts := m.counts(j.Map.Tasks())
 	for i, rack := range v.Racks() {
 		if m.prefers(i) {
-			t.Racks = append(t.Racks, model.RackTarget{Rack: rack.ID, Count: counts[i], Share: m.share[i], Bytes: j.Input.ByRack[i]})
+			t.Racks = append(t.Racks, model.RackTarget{Rack: rack.ID, Count: counts[i], Share: m.share[i], Bytes: topology.At(j.Input.ByRack, i)})
 		}
 	}
 	return t

@@ -23,9 +23,23 @@ type mapChoice struct {
 
 	version  int // counts the computations
 	remapped bool
-	blocks   int // what the choice was computed from
-	bytes    model.Bytes
+	input    *state.Input // what the choice was computed from, or one that lies the same
+	byRack   []model.Bytes
+	blocks   int
 	racks    uint64
+}
+
+// fits reports whether the choice was computed from an input that lies like this one: blocks may
+// move, and a path may be read again.
+func (m *mapChoice) fits(in *state.Input) bool {
+	if m.input == in {
+		return true
+	}
+	if m.blocks != len(in.Blocks) || !slices.Equal(m.byRack, in.ByRack) {
+		return false
+	}
+	m.input = in
+	return true
 }
 
 // prefers reports whether a rack is in PreferredMapRacks by SAMP's own choice.
@@ -43,7 +57,7 @@ func (m *mapChoice) prefers(rack int) bool {
 // 2.1.3d); RecomputeAt 0 and AssumeUnknown are the paper's.
 func (r *rule) mapChoice(v state.View, j *state.Job) *mapChoice {
 	m := &r.jobs.Of(j).maps
-	known := m.version > 0 && m.blocks == len(j.Input.Blocks) && m.bytes == j.Input.Bytes && m.racks == r.racks
+	known := m.version > 0 && m.racks == r.racks && m.fits(j.Input)
 	due := r.params.RecomputeAt > 0 && !m.remapped && j.Predicted && j.Map.Fraction() >= r.params.RecomputeAt
 	if known && !due {
 		return m
@@ -53,7 +67,7 @@ func (r *rule) mapChoice(v state.View, j *state.Job) *mapChoice {
 	}
 	m.version++
 	m.remapped = m.remapped || due
-	m.blocks, m.bytes, m.racks = len(j.Input.Blocks), j.Input.Bytes, r.racks
+	m.input, m.byRack, m.blocks, m.racks = j.Input, j.Input.ByRack, len(j.Input.Blocks), r.racks
 	r.choose(v, j, m)
 	return m
 }
