@@ -21,11 +21,12 @@ format, which 'heddle simulate', 'heddle fluid' and 'heddle reproduce' take.
 A job that cannot be imported is left out and named, with the reason; the others are
 imported. Nothing is written over, and nothing is left behind unless all of it is written.`,
 		Example: `  heddle import jhist /mnt/history/done --since 2026-11-01 --out november.jsonl.zst --cluster-out cluster.yml
-  heddle simulate --workload november.jsonl.zst --cluster cluster.yml --policies fair,shufflewatcher,nas`,
+  heddle simulate --workload november.jsonl.zst --cluster cluster.yml --policies fair,shufflewatcher,nas
+  heddle import coflow FB2010-1Hr-150-0.txt --out coflows.jsonl.zst --cluster-out ports.yml`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newImportJhist(), newImportSWIM())
+	cmd.AddCommand(newImportJhist(), newImportRumen(), newImportSLS(), newImportSWIM(), newImportCoflow())
 	return cmd
 }
 

@@ -183,3 +183,108 @@ func TestImportSWIM(t *testing.T) {
 		}
 	}
 }
+
+// TestImportTraces imports a trace of each other format and simulates it on the cluster it names.
+func TestImportTraces(t *testing.T) {
+	t.Parallel()
+	coflows := writeFile(t, "coflows.txt", "4 2\n1 0 1 2 1 3:1.0\n2 10833 2 0 1 1 2:48.0\n")
+	for _, c := range []struct {
+		args  []string
+		want  importing.Result
+		notes int
+	}{
+		{[]string{"rumen", "../../core/lab/measured/rumen/testdata/jobs.json"}, importing.Result{
+			Jobs: 2, Tasks: 4, Bytes: importing.Bytes{Read: 1582, Output: 1001, Shuffled: 1001, Written: 416666777}, Racks: make([]importing.Rack, 3), Left: make([]importing.Left, 2),
+		}, 0},
+		{[]string{"sls", "../../core/lab/measured/sls/testdata/trace.json"}, importing.Result{Jobs: 3, Tasks: 13, Racks: make([]importing.Rack, 3), Left: make([]importing.Left, 2)}, 1},
+		{[]string{"coflow", coflows}, importing.Result{
+			Jobs: 2, Tasks: 5, Bytes: importing.Bytes{Output: 49 << 20, Shuffled: 49 << 20}, Racks: make([]importing.Rack, 4),
+		}, 1},
+	} {
+		t.Run(c.args[0], func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			jobs, cluster := filepath.Join(dir, "jobs.jsonl"), filepath.Join(dir, "cluster.yml")
+			res := importJSON(t, append(c.args, "--out", jobs, "--cluster-out", cluster)...)
+			if res.Jobs != c.want.Jobs || res.Tasks != c.want.Tasks || res.Bytes != c.want.Bytes || len(res.Racks) != len(c.want.Racks) || len(res.Left) != len(c.want.Left) || len(res.Notes) != c.notes {
+				t.Errorf("%+v", res)
+			}
+			if code, out, errs := heddle(t, "simulate", "--workload", jobs, "--cluster", cluster, "--policies", "fair"); code != exit.OK {
+				t.Errorf("exit %d: %s%s", code, out, errs)
+			}
+			anywhere := importJSON(t, append(c.args, "--out", filepath.Join(dir, "anywhere.jsonl"), "--anywhere")...)
+			if anywhere.Jobs != res.Jobs || len(anywhere.Racks) != 0 {
+				t.Errorf("%+v", anywhere)
+			}
+		})
+	}
+	for _, c := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{[]string{"sls", coflows}, exit.Failed, "coflows.txt: object 1, at byte 0: the object: want an object, has number"},
+		{[]string{"sls", coflows, coflows}, exit.Usage, "2 traces: name one"},
+		{[]string{"sls", "../../core/lab/measured/sls/testdata/trace.json", "--nodes", coflows}, exit.Failed, "--nodes: "},
+		{[]string{"rumen", coflows}, exit.Failed, "coflows.txt: object 1"},
+		{[]string{"coflow", coflows, coflows}, exit.Usage, "2 traces: name one"},
+		{[]string{"coflow", writeFile(t, "bad.txt", "4 1\n1 0 1 4 1 3:1.0\n")}, exit.Failed, "bad.txt:2:7: the port of a mapper"},
+	} {
+		args := append([]string{"import"}, append(c.args, "--out", filepath.Join(t.TempDir(), "x.jsonl"))...)
+		if code, _, errs := heddle(t, args...); code != c.code || !strings.Contains(errs, c.want) {
+			t.Errorf("%q: exit %d: %s; want %d and %q", c.args, code, errs, c.code, c.want)
+		}
+	}
+}
+
+// TestExportSLS exports a workload, and imports what was written.
+func TestExportSLS(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	trace, nodes, back := filepath.Join(dir, "trace.json"), filepath.Join(dir, "nodes.json"), filepath.Join(dir, "back.jsonl")
+	const racks = "racks=2,nodes=3,containers=4,uplink=1Gbps,nic=1Gbps"
+	code, out, errs := heddle(t, "export", "sls", "synth:fb2010,jobs=20,scale=0.001", "--out", trace, "--nodes-out", nodes, "--cluster", racks)
+	if code != exit.OK || !strings.Contains(out, "20 jobs of ") {
+		t.Fatalf("exit %d: %s%s", code, out, errs)
+	}
+	res := importJSON(t, "sls", trace, "--nodes", nodes, "--out", back)
+	if res.Jobs != 20 || len(res.Racks) != 2 || res.Racks[0].Nodes != 3 || res.Cluster == "" {
+		t.Errorf("%+v", res)
+	}
+	w, err := workloadfile.Open(back, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	from, err := workloadfile.Open("synth:fb2010,jobs=20,scale=0.001", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range from.Jobs { // the first submission is time 0
+		if a, b := &from.Jobs[i], &w.Jobs[i]; a.ID != b.ID || a.Submit-from.Jobs[0].Submit != b.Submit || a.Tasks() != b.Tasks() || a.User != b.User {
+			t.Errorf("%+v came back as %+v", a, b)
+		}
+	}
+	far := writeFile(t, "far.jsonl", `{"format":1,"kind":"workload"}`+"\n"+`{"id":"a","user":"u","submit_ms":0,"stages":[{"name":"map","tasks":1,"output_bytes":0,"measured":[{"compute_ms":1,"ran_on":[3,1]}]}]}`+"\n")
+	stage := func(name string) string { return `{"name":"` + name + `","tasks":1,"output_bytes":0}` }
+	graph := writeFile(t, "graph.jsonl", `{"format":1,"kind":"workload"}`+"\n"+`{"id":"a","user":"u","submit_ms":0,"stages":[`+stage("x")+","+stage("y")+","+stage("z")+"]}\n")
+	other := filepath.Join(dir, "other.json")
+	for _, c := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{[]string{far}, exit.Usage, "--out: name the file"},
+		{[]string{far, "--out", trace}, exit.Usage, "exists"},
+		{[]string{far, "--out", other, "--nodes-out", "n.json"}, exit.Usage, "--nodes-out and --cluster: give both"},
+		{[]string{far, "--out", other, "--nodes-out", filepath.Join(dir, "n.json"), "--cluster", racks}, exit.Failed, "--cluster: it has no node 1 in rack 3, which job a names"},
+		{[]string{graph, "--out", other}, exit.Failed, "a trace has maps and reduces only"},
+		{[]string{}, exit.Usage, "0 workloads: name one"},
+	} {
+		if code, out, errs := heddle(t, append([]string{"export", "sls"}, c.args...)...); code != c.code || !strings.Contains(errs, c.want) {
+			t.Errorf("%q: exit %d: %s%s; want %d and %q", c.args, code, out, errs, c.code, c.want)
+		}
+	}
+	if _, err := os.Stat(other); err == nil {
+		t.Error("a trace without a job was left behind")
+	}
+}

@@ -81,7 +81,7 @@ func TestTasksSumToTheCounters(t *testing.T) {
 		t.Run(c.file, func(t *testing.T) {
 			t.Parallel()
 			j := read(t, c.file)
-			if j.Name != c.name || j.User != "root" || j.Queue != c.queue || j.Status != "SUCCEEDED" || len(j.Maps) != c.maps || len(j.Reduces) != c.reduces {
+			if j.Name != c.name || j.User != "root" || j.Queue != c.queue || j.AMHost == "" || j.Status != "SUCCEEDED" || len(j.Maps) != c.maps || len(j.Reduces) != c.reduces {
 				t.Errorf("read %s of %s in %s, %s, with %d maps and %d reduces", j.Name, j.User, j.Queue, j.Status, len(j.Maps), len(j.Reduces))
 			}
 			if diff := cmp.Diff(c.want, j.Totals); diff != "" {

@@ -97,6 +97,8 @@ func (h *history) apply(e *record) {
 		h.setQueue(e)
 	case "JobInfoChange":
 		h.job.Submitted = cmp.Or(e.time("submitTime"), h.job.Submitted)
+	case "AMStarted": // the last attempt's is where the job ended
+		h.job.AMHost = e.text("nodeManagerHost")
 	case "JobFinished":
 		h.job.Finished, h.job.Status = e.time("finishTime"), "SUCCEEDED"
 		h.setTotals(e)

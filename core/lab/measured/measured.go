@@ -47,6 +47,8 @@ type Options struct {
 	Racks map[model.RackID][]string
 	// Anywhere drops where blocks were and tasks ran, so that the workload runs on any cluster.
 	Anywhere bool
+	// StartsAtOnce says that containers need no time to start, as in the trace of a simulator.
+	StartsAtOnce bool
 }
 
 // Result is a workload of measured jobs and what it needs.
@@ -80,7 +82,9 @@ type Left struct {
 // container, whichever was later.
 func Workload(jobs []Job, o *Options) (*Result, error) {
 	p := newPlaces(jobs, o)
-	p.start = leastStart(jobs)
+	if !o.StartsAtOnce {
+		p.start = leastStart(jobs)
+	}
 	r := &Result{Workload: &workload.Workload{Name: o.Name}, Racks: p.racks}
 	order := slices.Clone(jobs)
 	slices.SortStableFunc(order, func(a, b Job) int { return cmp.Or(cmp.Compare(a.Submitted, b.Submitted), cmp.Compare(a.ID, b.ID)) })
@@ -120,6 +124,8 @@ func (j *Job) unusable() string {
 	switch {
 	case j.ID == "":
 		return "it has no id"
+	case j.Submitted <= 0:
+		return "when it was submitted is not known"
 	case len(j.Maps)+len(j.Reduces) == 0:
 		return "none of its tasks is known to have succeeded"
 	case len(j.Maps) == 0:

@@ -15,12 +15,8 @@ import (
 // cluster describes the nodes that jobs ran on, as 'heddle simulate' takes it.
 type cluster struct {
 	racks       []measured.Rack
-	containers  int // the most tasks that ran on a node at once
+	containers  int // of a node
 	nic, uplink strict.Rate
-}
-
-func newCluster(racks []measured.Rack, jobs []measured.Job, o *Options) *cluster {
-	return &cluster{racks: racks, containers: mostAtOnce(jobs), nic: o.NIC, uplink: o.Uplink}
 }
 
 // mostAtOnce returns the most tasks that ran on one host at a time, at least 1.
@@ -75,8 +71,8 @@ func (c *cluster) line() string {
 // write writes the cluster as YAML.
 func (c *cluster) write(w io.Writer) error {
 	var b strings.Builder
-	b.WriteString("# The nodes that the imported jobs ran on. How fast the network was, and how many\n# containers a node had, no history says: set them to those of the cluster.\n")
-	fmt.Fprintf(&b, "containers: %d # the most tasks of these jobs that ran on a node at once\nnic: %v\nuplink: %v\ngroups:\n", c.containers, c.nic, c.uplink)
+	b.WriteString("# The nodes that the imported workload names. How fast the network was, and how many\n# containers a node had, it does not say: set them to those of the cluster.\n")
+	fmt.Fprintf(&b, "containers: %d\nnic: %v\nuplink: %v\ngroups:\n", c.containers, c.nic, c.uplink)
 	for _, g := range c.groups() {
 		fmt.Fprintf(&b, "  - racks: %d\n    nodes: %d\n", len(g), len(g[0].Hosts))
 		for i := range g {

@@ -34,7 +34,7 @@ type Options struct {
 // Left is a job, or a file, that was left out.
 type Left struct {
 	What string `json:"what"` // the job's id or the file's name
-	Why  string `json:"why"`
+	Why  string `json:"reason"`
 }
 
 // Result is what an import made.
@@ -101,6 +101,8 @@ type imported struct {
 	racks map[model.RackID][]string
 	left  []Left
 	notes []string
+
+	startsAtOnce bool // see measured.Options
 }
 
 // reader reads the jobs of the sources.
@@ -122,7 +124,7 @@ func (o *Options) measure(ctx context.Context, read reader) (*Result, error) {
 	if racks != nil {
 		in.racks = racks
 	}
-	m, err := measured.Workload(in.jobs, &measured.Options{Name: o.name(), Racks: in.racks, Anywhere: o.Anywhere})
+	m, err := measured.Workload(in.jobs, &measured.Options{Name: o.name(), Racks: in.racks, Anywhere: o.Anywhere, StartsAtOnce: in.startsAtOnce})
 	if err != nil {
 		return nil, err
 	}
@@ -140,7 +142,7 @@ func (o *Options) measure(ctx context.Context, read reader) (*Result, error) {
 	if n := unplaced(in.jobs, m.Racks); n > 0 && !o.Anywhere {
 		res.Notes = append(res.Notes, fmt.Sprintf("hosts with blocks whose rack nothing says, and which are left out: %d (--topology names the racks of hosts)", n))
 	}
-	if err := o.write(m, res, in.jobs); err != nil {
+	if err := o.write(m, res, mostAtOnce(in.jobs)); err != nil {
 		return nil, err
 	}
 	return res, nil
@@ -156,15 +158,16 @@ func nothing(left []Left) error {
 	return fmt.Errorf("no job could be imported\n%s", strings.TrimRight(b.String(), "\n"))
 }
 
-// write writes the workload and, where it names nodes, the cluster.
-func (o *Options) write(m *measured.Result, res *Result, jobs []measured.Job) error {
+// write writes the workload and, where it names nodes, the cluster, whose nodes have so many
+// containers.
+func (o *Options) write(m *measured.Result, res *Result, containers int) error {
 	if err := writeFile(o.Out, func(to io.Writer) error { return workload.Write(to, m.Workload) }); err != nil {
 		return err
 	}
 	if len(m.Racks) == 0 {
 		return nil
 	}
-	c := newCluster(m.Racks, jobs, o)
+	c := &cluster{racks: m.Racks, containers: containers, nic: o.NIC, uplink: o.Uplink}
 	res.Cluster = c.line()
 	if o.ClusterOut == "" {
 		return nil

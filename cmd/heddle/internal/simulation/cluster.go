@@ -15,21 +15,30 @@ import (
 	"heddle/core/topology"
 )
 
-// openCluster reads the cluster that a command line gives: a file, or key=value pairs.
+// openCluster reads the cluster that a command line gives.
 func openCluster(name string) (sim.Cluster, error) {
+	c, err := DescribedCluster(name)
+	if err != nil {
+		return sim.Cluster{}, err
+	}
+	return newCluster(c), nil
+}
+
+// DescribedCluster reads the cluster that a command line gives: a file, or key=value pairs.
+func DescribedCluster(name string) (*configs.Cluster, error) {
 	ending := filepath.Ext(name)
 	if strings.Contains(name, "=") && ending != ".yml" && ending != ".yaml" {
 		c, err := configs.ParseCluster(name)
 		if err != nil {
-			return sim.Cluster{}, exit.NewUsageError(err)
+			return nil, exit.NewUsageError(err)
 		}
-		return newCluster(c), nil
+		return c, nil
 	}
 	c, err := configs.ReadCluster(name)
 	if err != nil {
-		return sim.Cluster{}, fmt.Errorf("--cluster: %w", err)
+		return nil, fmt.Errorf("--cluster: %w", err)
 	}
-	return newCluster(c), nil
+	return c, nil
 }
 
 // newCluster turns a cluster's description into one to simulate.
