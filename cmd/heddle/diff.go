@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"heddle/cmd/heddle/internal/exit"
+	"heddle/cmd/heddle/internal/recording"
 	"heddle/cmd/heddle/internal/replaying"
 )
 
@@ -56,6 +57,7 @@ The exit code is 0 if they never differ, and 1 if they do.`,
 		},
 	}
 	cmd.Flags().DurationVar(&o.Within, "within", 0, "ignore divergences that last less than this `time`: two services do not plan at the same instants")
+	cmd.Flags().BoolVar(&o.AllowClock, recording.FlagClockSteps, false, "compare recordings in which times go back by more than a minute, or on by more than a day")
 	cmd.Flags().BoolVar(&o.All, "all", false, "count all divergences by their reasons")
 	out.flag(cmd)
 	return cmd

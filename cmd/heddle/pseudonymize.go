@@ -55,6 +55,6 @@ Whoever has the key can test whether a pseudonym is that of a name: keep it to y
 	f := cmd.Flags()
 	f.StringVar(&o.Out, "out", "", "the `file` to write; its name ends in "+recording.Suffix)
 	f.StringVar(&o.KeyFile, "key-file", "", "take the key from this `file`, in place of a random one; 16 bytes or more")
-	f.BoolVar(&o.AllowTruncated, "allow-truncated", false, "take what there is of a recording that stops within a line, as after a crash")
+	f.BoolVar(&o.AllowTruncated, recording.FlagTruncated, false, "take what there is of a recording that stops within a line, as after a crash")
 	return cmd
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"heddle/cmd/heddle/internal/exit"
+	"heddle/cmd/heddle/internal/recording"
 	"heddle/cmd/heddle/internal/replaying"
 	"heddle/core/lab/replay"
 )
@@ -82,7 +83,8 @@ others.`,
 	f.StringVar(&o.Until, "until", "", "stop at this `time`")
 	f.StringVar(&o.Report, "report", "", "write the result and the accounts of all applications into the directory `DIR`")
 	f.StringArrayVar(&o.Assert, "assert", nil, "exit with 1 unless this `CONDITION` holds, such as 'nas.cross_rack_bytes.total < 0.9*actual'; may be given several times")
-	f.BoolVar(&o.AllowTruncated, "allow-truncated", false, "replay what there is of a recording that stops within a line, as after a crash")
+	f.BoolVar(&o.AllowClock, recording.FlagClockSteps, false, "replay a recording in which times go back by more than a minute, or on by more than a day")
+	f.BoolVar(&o.AllowTruncated, recording.FlagTruncated, false, "replay what there is of a recording that stops within a line, as after a crash")
 	f.StringVar(&config.file, "config", "", "take the settings of this configuration `file`, in place of those in the recording")
 	counterfactualFlags(cmd, &counterfactual, &simulated)
 	out.flag(cmd)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -29,6 +30,25 @@ func FuzzReader(f *testing.F) {
 	}
 	continues := `{"seq":8,"t_ms":5,"kind":"mark","body":{"mark":"continues","after":7}}` + "\n"
 	f.Add(append(bytes.Clone(lines[0]), continues...), uint64(7))
+	second, err := os.ReadFile("testdata/format2.jsonl")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(second, uint64(0))
+	head := string(lines[0])
+	for _, record := range []string{ // what recordings are refused for, and what is only odd
+		`{"seq":2,"t_ms":5,"kind":"mark","body":{"mark":"note"}}`,
+		`{"seq":1,"t_ms":9223372036854775807,"kind":"observation","body":{"source":"rm","at_ms":-9223372036854775808,"fact":"sample","body":{}}}`,
+		`{"seq":1,"t_ms":5,"kind":"mark","body":{"mark":"restarted","header":{"format":2,"start_ms":9,"pseudonymized":true,"settings":{}}}}`,
+		`{"seq":1,"t_ms":5,"kind":"observation","body":{"source":"rm","at_ms":5,"fact":"nodes","body":{"nodes":[{},null,{}]}}}`,
+		`{"seq":1,"t_ms":5,"kind":"mark","body":{"mark":"note","text":"\u00e9\/\ud800"}}`,
+		strings.Repeat("[", 20_000),
+		strings.Repeat(" ", 1<<20),
+	} {
+		f.Add([]byte(head+record+"\n"), uint64(0))
+	}
+	f.Add([]byte(strings.Replace(head, `"format":1`, `"format":3`, 1)), uint64(0))
+	f.Add([]byte("\x28\xb5\x2f\xfd\x00\x58\x01\x00\x00"), uint64(0)) // compressed
 	f.Fuzz(func(t *testing.T, data []byte, after uint64) {
 		opts := trace.ReadOptions{After: after, MaxLine: 1 << 20}
 		got, err := read(data, opts)

@@ -90,6 +90,9 @@ func (r *Reader) read() (Record, error) {
 	if err != nil {
 		return Record{}, err
 	}
+	if crowded(data) {
+		return Record{}, fmt.Errorf("%w: too many objects for its length", ErrGarbage)
+	}
 	record, ok := r.fast.observation(data)
 	if !ok {
 		if record, err = decode(data); err != nil {
@@ -169,8 +172,33 @@ func (r *Reader) checkOrder(rec *Record) error {
 	return nil
 }
 
+// At returns an error about the record that was read last, or about the header before the
+// first, with its place: a *PositionError.
+func (r *Reader) At(err error) error { return r.at(err) }
+
 func (r *Reader) at(err error) error {
 	return &PositionError{Record: r.record, Offset: r.offset, Err: err}
+}
+
+// crowded reports whether a long line has so many objects for its length that no Writer
+// wrote it: decoded, a line of empty objects takes a hundred times its length.
+func crowded(data []byte) bool {
+	const long, shortest = 1 << 20, 16 // bytes of a line, and of an object of any record on average
+	if len(data) < long || bytes.Count(data, []byte("{"))+bytes.Count(data, []byte("null")) <= len(data)/shortest {
+		return false
+	}
+	objects, inString := 0, false
+	for i := 0; i < len(data); i++ {
+		switch c := data[i]; {
+		case inString && c == '\\':
+			i++
+		case c == '"':
+			inString = !inString
+		case !inString && (c == '{' || c == 'n'): // or null in place of one
+			objects++
+		}
+	}
+	return objects > len(data)/shortest
 }
 
 func decode(data []byte) (Record, error) {

@@ -44,6 +44,8 @@ var (
 	ErrTruncated = errors.New("truncated")
 	ErrTooLong   = errors.New("line too long")
 	ErrGarbage   = errors.New("not a recording")
+	ErrMixed     = errors.New("of another recording") // found by whoever reads several files as one
+	ErrClock     = errors.New("clock step")           // found by whoever relies on times
 )
 
 // PositionError says where in a recording a reader had to stop. Nothing after

@@ -268,6 +268,36 @@ func TestTruncated(t *testing.T) {
 	}
 }
 
+// A long line of nothing but objects, which would take a hundred times its length in memory, is
+// refused; long lines of facts are not, not even of those with the shortest elements.
+func TestCrowded(t *testing.T) {
+	t.Parallel()
+	const h = `{"format":1,"tool_version":"","config_hash":"","policy":"","seed":0,"start_ms":0,"pseudonymized":false}` + "\n"
+	for name, element := range map[string]string{"objects": `{}`, "short objects": `{"host":"}"}`, "nulls": `null`, "spread objects": ` {       } `} {
+		line := `{"seq":1,"t_ms":5,"kind":"observation","body":{"source":"rm","at_ms":5,"fact":"nodes","body":{"nodes":[` +
+			strings.Repeat(element+",", 1<<20) + element + `]}}}` + "\n"
+		var position *trace.PositionError
+		_, err := read([]byte(h+line), trace.ReadOptions{})
+		if !errors.Is(err, trace.ErrGarbage) || !errors.As(err, &position) || position.Record != 1 || !strings.Contains(err.Error(), "too many objects") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	const many = 60_000
+	graph, tasks, uplink, cluster := model.GraphFact{}, model.TasksFact{}, model.UplinkFact{}, model.ClusterFact{}
+	for range many {
+		graph.Stages = append(graph.Stages, model.GraphStage{Name: strings.Repeat(`"{`, 60), InputAt: []model.RackBytes{{Rack: "/r"}}})
+		tasks.Tasks = append(tasks.Tasks, model.Task{Host: `"{"n`})
+		uplink.Samples = append(uplink.Samples, model.UplinkSample{})
+		cluster.Queues = append(cluster.Queues, model.Queue{})
+	}
+	for _, f := range []model.Fact{graph, tasks, uplink, cluster} {
+		data := write(t, trace.Record{Observation: &model.Observation{Fact: f}})
+		if got, err := read(data, trace.ReadOptions{}); err != nil || len(got) != 1 || len(data) < 1<<20 {
+			t.Errorf("%s: %d bytes, %v", f.Kind(), len(data), err)
+		}
+	}
+}
+
 func TestErrorsStay(t *testing.T) {
 	t.Parallel()
 	data := append(write(t, note(1, "a")), "garbage\n"+`{"seq":2,"t_ms":0,"kind":"mark","body":{"mark":"note"}}`+"\n"...)

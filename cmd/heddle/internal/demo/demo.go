@@ -139,6 +139,9 @@ func (d *Demo) Once(w io.Writer) error {
 	}
 	next := d.header.Start
 	err = d.each(func(at model.Time, o *model.Observation) bool {
+		if at.Sub(next) > 60*model.Minute { // the service was not running
+			next = at
+		}
 		for ; at >= next; next = next.Add(model.Second) {
 			cluster.Advance(next)
 			if _, err := eng.Plan(next); err != nil {

@@ -123,7 +123,8 @@ func (o *Options) each(ctx context.Context, stderr io.Writer, limit int, use fun
 	if err != nil {
 		return 0, recording.Explain(o.File, err)
 	}
-	defer in.Close() //nolint:errcheck // only read
+	defer in.Close()     //nolint:errcheck // only read
+	in.AllowClockSteps() // what is wrong with a recording is to be seen in its copy
 	at := func(err error, what string, args ...any) error {
 		if err == nil {
 			return nil
@@ -141,7 +142,7 @@ func (o *Options) each(ctx context.Context, stderr io.Writer, limit int, use fun
 			fmt.Fprintf(stderr, "%v; what comes before is taken\n", err)
 			return n, nil
 		case err != nil:
-			return n, recording.Explain(o.File, err)
+			return n, recording.Explain(o.File, err, recording.FlagTruncated)
 		}
 		if rec.Mark != nil && rec.Mark.Name == trace.MarkContinues {
 			if err := at(use(in, nil), "header before record %d", rec.Seq); err != nil {

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"iter"
 	"os"
+	"slices"
 
 	"github.com/klauspost/compress/zstd"
 
@@ -26,6 +27,7 @@ type Reader struct {
 	trace  *trace.Reader
 	seq    uint64 // of the last record returned
 	header trace.Header
+	whole  continuity
 }
 
 // Open opens a recording, compressed or plain, by the name of its first file.
@@ -44,6 +46,10 @@ func (r *Reader) Header() trace.Header { return r.header }
 // FileHeader returns the header of the file that is read, which is another one after a
 // restart of the service.
 func (r *Reader) FileHeader() trace.Header { return r.trace.Header() }
+
+// AllowClockSteps has the reader accept records whose times are not those of a clock that
+// runs on. Without it such a record is an error, trace.ErrClock.
+func (r *Reader) AllowClockSteps() { r.whole.anyTime = true }
 
 // Close closes the file being read.
 func (r *Reader) Close() error {
@@ -79,8 +85,13 @@ func (r *Reader) part(yield func(trace.Record, error) bool) bool {
 		switch {
 		case errors.Is(err, trace.ErrTruncated) && r.goesOn():
 			return true // what was lost is between the two files
-		case err != nil:
-			yield(rec, fmt.Errorf("read %s: %w", partName(r.name, r.number), err))
+		case err == nil:
+			if err = r.whole.check(&rec); err != nil {
+				err = r.trace.At(err)
+			}
+		}
+		if err != nil {
+			yield(trace.Record{}, fmt.Errorf("read %s: %w", partName(r.name, r.number), err))
 			return false
 		}
 		r.seq = rec.Seq
@@ -128,7 +139,8 @@ func (r *Reader) open(number int) error {
 		return errors.Join(fmt.Errorf("open %s: %w", name, err), zip.Close(), f.Close())
 	}
 	r.number, r.file, r.zip, r.trace = number, f, zip, tr
-	return nil
+	h := tr.Header()
+	return r.whole.begin(name, &h)
 }
 
 // decompress returns the lines of one file of a recording: zstd if the file starts
@@ -142,11 +154,27 @@ func decompress(src io.Reader) (io.ReadCloser, error) {
 	if !bytes.Equal(magic, []byte{0x28, 0xb5, 0x2f, 0xfd}) {
 		return io.NopCloser(buffered), nil
 	}
-	dec, err := zstd.NewReader(buffered, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(64<<20))
+	dec, err := zstd.NewReader(buffered, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow))
 	if err != nil {
 		return nil, fmt.Errorf("read recording: %w", err)
 	}
-	return dec.IOReadCloser(), nil
+	return unzipped{dec.IOReadCloser()}, nil
+}
+
+// maxWindow is how far back in bytes a compressed file may refer, which bounds the memory to
+// read it. A recorder's files refer back 1 MiB, those of zstd -19 8 MiB.
+const maxWindow = 64 << 20
+
+// unzipped says what to do about a file whose window is too large.
+type unzipped struct{ io.ReadCloser }
+
+// Read implements io.Reader.
+func (u unzipped) Read(p []byte) (int, error) {
+	n, err := u.ReadCloser.Read(p)
+	if errors.Is(err, zstd.ErrWindowSizeExceeded) {
+		err = fmt.Errorf("%w: heddle reads windows of up to %d MiB; compress it again without --long and --ultra", err, maxWindow>>20)
+	}
+	return n, err
 }
 
 // What a file is, by its first line.
@@ -183,13 +211,21 @@ func Identify(path string) string {
 	return ""
 }
 
-// Explain says of a file that is no recording what it is, if that is known, and of one that
-// stops short what to do.
-func Explain(file string, err error) error {
-	if errors.Is(err, trace.ErrTruncated) {
-		return fmt.Errorf("%w; --allow-truncated takes what comes before", err)
-	}
-	if errors.Is(err, trace.ErrGarbage) && Identify(file) == KindWorkload {
+// Flags that take what is an error otherwise.
+const (
+	FlagTruncated  = "allow-truncated"
+	FlagClockSteps = "allow-clock-steps"
+)
+
+// Explain says of a file that is no recording what it is, if that is known, and of a recording
+// that a command refuses which of its flags takes it.
+func Explain(file string, err error, flags ...string) error {
+	switch {
+	case errors.Is(err, trace.ErrTruncated) && slices.Contains(flags, FlagTruncated):
+		return fmt.Errorf("%w; --%s takes what comes before", err, FlagTruncated)
+	case errors.Is(err, trace.ErrClock) && slices.Contains(flags, FlagClockSteps):
+		return fmt.Errorf("%w; --%s goes by the recorded times, as the service did", err, FlagClockSteps)
+	case errors.Is(err, trace.ErrGarbage) && Identify(file) == KindWorkload:
 		return fmt.Errorf("%s is a workload, no recording: heddle simulate --workload %s runs it", file, file)
 	}
 	return err

@@ -27,6 +27,8 @@ type DiffOptions struct {
 	A, B   string // recordings with decisions, or files of decisions of a report
 	Within time.Duration
 	All    bool // count by reasons
+	// AllowClock accepts recordings with clock steps.
+	AllowClock bool
 }
 
 // DiffResult is what `heddle diff` prints.
@@ -45,7 +47,7 @@ type ReasonCount struct {
 
 // Run compares.
 func (o *DiffOptions) Run(ctx context.Context) (*DiffResult, error) {
-	found, err := replay.Diff(decisions(ctx, o.A), decisions(ctx, o.B), model.Duration(o.Within.Milliseconds()))
+	found, err := replay.Diff(o.decisions(ctx, o.A), o.decisions(ctx, o.B), model.Duration(o.Within.Milliseconds()))
 	if err != nil {
 		return nil, err
 	}
@@ -82,10 +84,10 @@ func reason(p *model.Plan) model.Reason {
 }
 
 // decisions reads those of a recording, or of a report.
-func decisions(ctx context.Context, file string) iter.Seq2[model.Decision, error] {
+func (o *DiffOptions) decisions(ctx context.Context, file string) iter.Seq2[model.Decision, error] {
 	read := ofReport
 	if recording.Identify(file) == recording.KindRecording {
-		read = ofRecording
+		read = o.ofRecording
 	}
 	return func(yield func(model.Decision, error) bool) {
 		err := read(file, func(d *model.Decision) bool { return ctx.Err() == nil && yield(*d, nil) })
@@ -98,15 +100,18 @@ func decisions(ctx context.Context, file string) iter.Seq2[model.Decision, error
 	}
 }
 
-func ofRecording(file string, use func(*model.Decision) bool) error {
+func (o *DiffOptions) ofRecording(file string, use func(*model.Decision) bool) error {
 	in, err := recording.Open(os.DirFS(filepath.Dir(file)), filepath.Base(file))
 	if err != nil {
 		return err
 	}
 	defer in.Close() //nolint:errcheck // only read
+	if o.AllowClock {
+		in.AllowClockSteps()
+	}
 	for rec, err := range in.Records() {
 		if err != nil {
-			return err
+			return recording.Explain(file, err, recording.FlagClockSteps)
 		}
 		if rec.Decision != nil && !use(rec.Decision) {
 			return nil

@@ -33,6 +33,7 @@ type Options struct {
 	Since, Until   string // RFC 3339, or a time since the start of the recording
 	Report         string // a directory, "" for none
 	AllowTruncated bool
+	AllowClock     bool            // clock steps
 	Config         *configs.Loaded // settings in place of those in the recording, nil for none
 	Assert         []string        // conditions that the result has to meet
 }
@@ -71,6 +72,9 @@ func (o *Options) Run(ctx context.Context, stderr io.Writer) (*Result, error) {
 		return nil, recording.Explain(o.File, err)
 	}
 	defer in.Close() //nolint:errcheck // only read
+	if o.AllowClock {
+		in.AllowClockSteps()
+	}
 	header := in.Header()
 	how := &replay.Options{Registry: builtin.Registry()}
 	for _, p := range policies {
@@ -153,7 +157,7 @@ func (o *Options) records(ctx context.Context, in *recording.Reader, stderr io.W
 				fmt.Fprintf(stderr, "%v; what comes before is replayed\n", err)
 				return
 			case err != nil:
-				yield(rec, recording.Explain(o.File, err))
+				yield(rec, recording.Explain(o.File, err, recording.FlagTruncated, recording.FlagClockSteps))
 				return
 			}
 			n.Add(1)
