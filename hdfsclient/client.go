@@ -42,6 +42,7 @@ type Client struct {
 	cfg     Config
 	opts    Options
 	web     *web
+	data    *rest.Client  // of DataNodes: without user and tickets, which are for the NameNode
 	rpc     *rpcNamespace // nil unless cfg.Walk says so
 	native  *native       // nil unless cfg.Walk says so
 	paths   resolver
@@ -70,6 +71,7 @@ func New(cfg Config, opts Options) (*Client, error) {
 		}),
 		decoders: make(chan *decoder, cfg.Concurrency),
 	}
+	c.data = rest.New(rest.Options{Timeout: cfg.Timeout, MaxBytes: readChunk + 1, Budget: opts.Budget, Base: opts.Base})
 	for range cfg.Concurrency {
 		c.web.decoders <- newDecoder()
 	}
@@ -93,6 +95,7 @@ func New(cfg Config, opts Options) (*Client, error) {
 // Close closes idle connections. The client must not be in use any more.
 func (c *Client) Close() error {
 	c.web.http.Close()
+	c.data.Close()
 	if c.rpc != nil {
 		return c.rpc.close()
 	}
@@ -105,9 +108,11 @@ func (c *Client) Close() error {
 // Stats returns what the cache did and holds.
 func (c *Client) Stats() CacheStats { return c.cache.snapshot() }
 
-// Usage returns what the client has cost the NameNodes, RPC included.
+// Usage returns what the client has cost the NameNodes, RPC included, and DataNodes it read from.
 func (c *Client) Usage() rest.Usage {
 	u := c.web.http.Usage()
+	read := c.data.Usage()
+	u.Requests, u.Bytes = u.Requests+read.Requests, u.Bytes+read.Bytes
 	if c.rpc != nil {
 		u.Requests += c.rpc.requests.Load()
 		u.Bytes += model.Bytes(c.rpc.bytes.Load())
@@ -148,13 +153,7 @@ func (c *Client) Blocks(ctx context.Context, path string) (model.BlocksFact, err
 	if err := c.checkActive(ctx, c.cfg.Interval.Milliseconds()); err != nil {
 		return model.BlocksFact{}, err
 	}
-	w := &walk{ns: c.web, maxFiles: c.cfg.MaxFiles, maxBlocks: c.cfg.MaxBlocks}
-	if c.rpc != nil {
-		w.ns = c.rpc
-	}
-	if c.native != nil {
-		w.ns = c.native
-	}
+	w := &walk{ns: c.namespace(), maxFiles: c.cfg.MaxFiles, maxBlocks: c.cfg.MaxBlocks}
 	listed := c.now()
 	if err := w.run(ctx, p); err != nil {
 		return model.BlocksFact{}, fmt.Errorf("walk: %w", err)

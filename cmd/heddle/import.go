@@ -4,11 +4,15 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/hashicorp/go-hclog"
 	"github.com/spf13/cobra"
 
 	"heddle/cmd/heddle/internal/exit"
 	"heddle/cmd/heddle/internal/importing"
+	"heddle/cmd/heddle/internal/sources"
+	"heddle/configs/hadoopconf"
 	"heddle/core/model"
+	"heddle/hdfsclient"
 )
 
 func newImport() *cobra.Command {
@@ -70,6 +74,7 @@ func (f *importFlags) apply(o *importing.Options, sources []string) error {
 func newImportJhist() *cobra.Command {
 	var h importing.Histories
 	var flags importFlags
+	var config configFlags
 	var since, until string
 	cmd := &cobra.Command{
 		Use:   "jhist SOURCE... --out FILE",
@@ -78,8 +83,11 @@ func newImportJhist() *cobra.Command {
 and 3, as JSON or binary, compressed by gzip or zstd or not.
 
 A source is a history file or a folder, which is searched for them: the done folder of the
-JobHistory server (mapreduce.jobhistory.done-dir) with its folders by date, or a copy of it.
-The configuration beside a history (JOB_conf.xml) gives the size of its containers.
+JobHistory server with its folders by date, or a copy of it. It may be on HDFS
+(hdfs:///user/history/done), which is read over WebHDFS as the configuration says, or as
+HADOOP_CONF_DIR does. With --config or --hadoop-conf-dir and no source, it is the
+JobHistory server's done folder (mapreduce.jobhistory.done-dir). The configuration beside a
+history (JOB_conf.xml) gives the size of its containers.
 
 Each task is the attempt that succeeded: where it ran, from when to when, the bytes it
 read, put out, fetched and wrote by its counters, the hosts of its block. Jobs that failed,
@@ -88,6 +96,8 @@ were killed or still run are left out.
 --since and --until bound when jobs were submitted, by the names of the files: others are
 not read.`,
 		Example: `  heddle import jhist /mnt/history/done --since 2026-11-01 --until 2026-12-01 --out november.jsonl.zst --cluster-out cluster.yml
+  heddle import jhist --hadoop-conf-dir /etc/hadoop/conf --since 2026-11-23 --out today.jsonl.zst
+  heddle import jhist hdfs:///user/history/done/2026/11 --config heddle.yml --out november.jsonl.zst
   heddle import jhist job_1795215638925_0054-*.jhist --anywhere --out sort.jsonl`,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if err := flags.apply(&h.Options, args); err != nil {
@@ -100,6 +110,8 @@ not read.`,
 				return err
 			}
 			h.Progress = cmd.ErrOrStderr()
+			h.Done = config.file != "" || config.hadoopDir != ""
+			h.HDFS = config.hdfs
 			res, err := h.Run(cmd.Context())
 			if err != nil {
 				return err
@@ -108,9 +120,22 @@ not read.`,
 		},
 	}
 	flags.register(cmd, &h.Options, true)
+	cmd.Flags().StringVar(&config.file, "config", "", "the configuration `file` (YAML) that says how to reach HDFS")
+	cmd.Flags().StringVar(&config.hadoopDir, "hadoop-conf-dir", "", "the `directory` with Hadoop's own XML configuration (default: HADOOP_CONF_DIR)")
 	cmd.Flags().StringVar(&since, "since", "", "import jobs submitted from this `time` on: RFC 3339, or a date such as 2026-11-01 (UTC)")
 	cmd.Flags().StringVar(&until, "until", "", "import jobs submitted before this `time`")
 	return cmd
+}
+
+// hdfs returns a client of the configured NameNodes, and Hadoop's own configuration, nil without
+// one.
+func (f *configFlags) hdfs() (*hdfsclient.Client, *hadoopconf.Config, error) {
+	loaded, err := f.load()
+	if err != nil {
+		return nil, nil, fmt.Errorf("configuration:\n%w", err)
+	}
+	client, err := sources.HDFS(sources.Options{Config: &loaded.Config, Hadoop: loaded.Hadoop, Log: hclog.NewNullLogger(), Now: time.Now})
+	return client, loaded.Hadoop, err
 }
 
 // instant reads a time of a flag, 0 if it is not given.

@@ -2,8 +2,12 @@ package main
 
 import (
 	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -286,5 +290,103 @@ func TestExportSLS(t *testing.T) {
 	}
 	if _, err := os.Stat(other); err == nil {
 		t.Error("a trace without a job was left behind")
+	}
+}
+
+// fakeHDFS serves the files of a folder as a NameNode with a DataNode does over WebHDFS, and
+// returns a folder of Hadoop's configuration that names it. Its done folder is /history/done.
+func fakeHDFS(t *testing.T, root string) string {
+	t.Helper()
+	data := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		from, _ := strconv.Atoi(r.URL.Query().Get("offset"))
+		length, _ := strconv.Atoi(r.URL.Query().Get("length"))
+		all, err := os.ReadFile(filepath.Join(root, r.URL.Path))
+		if err != nil || len(all) < from+length {
+			http.Error(w, "no such range", http.StatusBadRequest)
+			return
+		}
+		_, _ = w.Write(all[from : from+length])
+	}))
+	t.Cleanup(data.Close)
+	status := func(info os.FileInfo, name string) map[string]any {
+		if info.IsDir() {
+			return map[string]any{"pathSuffix": name, "type": "DIRECTORY"}
+		}
+		return map[string]any{"pathSuffix": name, "type": "FILE", "length": info.Size(), "blockSize": 1 << 20}
+	}
+	answer := func(w http.ResponseWriter, code int, v any) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(code)
+		_ = json.NewEncoder(w).Encode(v)
+	}
+	nn := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		file := strings.TrimPrefix(r.URL.Path, "/webhdfs/v1")
+		info, err := os.Stat(filepath.Join(root, file))
+		if err != nil {
+			answer(w, 404, map[string]any{"RemoteException": map[string]any{"exception": "FileNotFoundException", "message": "no " + file}})
+			return
+		}
+		switch r.URL.Query().Get("op") {
+		case "GETFILESTATUS":
+			answer(w, 200, map[string]any{"FileStatus": status(info, "")})
+		case "OPEN":
+			at := data.URL + (&url.URL{Path: file}).EscapedPath() + "?offset=" + r.URL.Query().Get("offset") + "&length=" + r.URL.Query().Get("length")
+			http.Redirect(w, r, at, http.StatusTemporaryRedirect)
+		default:
+			list := []any{}
+			entries, _ := os.ReadDir(filepath.Join(root, file))
+			for _, e := range entries {
+				info, _ := e.Info()
+				list = append(list, status(info, e.Name()))
+			}
+			answer(w, 200, map[string]any{"DirectoryListing": map[string]any{"partialListing": map[string]any{"FileStatuses": map[string]any{"FileStatus": list}}, "remainingEntries": 0}})
+		}
+	}))
+	t.Cleanup(nn.Close)
+	conf := t.TempDir()
+	for name, properties := range map[string]string{ // order-free: a file each
+		"core-site.xml":   "<property><name>fs.defaultFS</name><value>hdfs://nn:8020</value></property>",
+		"hdfs-site.xml":   "<property><name>dfs.namenode.http-address</name><value>" + strings.TrimPrefix(nn.URL, "http://") + "</value></property>",
+		"yarn-site.xml":   "<property><name>yarn.resourcemanager.hostname</name><value>127.0.0.1</value></property>",
+		"mapred-site.xml": "<property><name>yarn.app.mapreduce.am.staging-dir</name><value>/</value></property>",
+	} {
+		if err := os.WriteFile(filepath.Join(conf, name), []byte("<configuration>"+properties+"</configuration>"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return conf
+}
+
+// TestImportFromHDFS imports the done folder of a JobHistory server.
+func TestImportFromHDFS(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	if err := os.CopyFS(filepath.Join(root, "history", "done", "2026", "11", "21", "000000"), os.DirFS(histories)); err != nil {
+		t.Fatal(err)
+	}
+	conf := fakeHDFS(t, root)
+	dir := t.TempDir()
+	config := writeFile(t, "heddle.yml", "uplinks: {capacity: 100Mbps}\nhadoop: {conf_dir: "+conf+"}\n")
+	for name, args := range map[string][]string{ // order-free: each on its own
+		"done":    {"--config", config},
+		"folder":  {"hdfs://nn:8020/history", "--config", config},
+		"webhdfs": {"webhdfs://nn/history/done", "--config", config},
+	} {
+		res := importJSON(t, append([]string{"jhist", "--out", filepath.Join(dir, name+".jsonl")}, args...)...)
+		if want := (importing.Bytes{Read: 268880622, Output: 232000704, Shuffled: 232000704, Written: 222255475}); res.Jobs != 3 || res.Bytes != want || len(res.Left) != 0 {
+			t.Errorf("%s: %+v", name, res)
+		}
+	}
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"hdfs:///none", "--config", config}, "/none: no such file or directory in HDFS"},
+		{[]string{"hdfs:///history", "--config", writeFile(t, "bad.yml", "mode: nosuch\n")}, "hdfs:///history: HDFS: configuration:"},
+	} {
+		args := append([]string{"import", "jhist", "--out", filepath.Join(dir, "x.jsonl")}, c.args...)
+		if code, _, errs := heddle(t, args...); code != exit.Failed || !strings.Contains(errs, c.want) {
+			t.Errorf("%q: exit %d: %s; want %q", c.args, code, errs, c.want)
+		}
 	}
 }

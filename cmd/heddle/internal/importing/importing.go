@@ -68,7 +68,7 @@ type Rack struct {
 func (o *Options) check() error {
 	switch {
 	case len(o.Sources) == 0:
-		return exit.NewUsageError(errors.New("no source: name the files to import"))
+		return exit.NewUsageError(errors.New("no source: name the files to import, for histories also with --config alone the JobHistory server's"))
 	case o.Out == "":
 		return exit.NewUsageError(errors.New("--out: name the file to write, such as jobs.jsonl.zst"))
 	case !isWorkloadName(o.Out):

@@ -7,14 +7,14 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"sync/atomic"
 
 	"heddle/cmd/heddle/internal/exit"
 	"heddle/cmd/heddle/internal/terminal"
+	"heddle/configs/hadoopconf"
 	"heddle/configs/strict"
 	"heddle/core/model"
+	"heddle/hdfsclient"
 	"heddle/yarnproxy/jhist"
 )
 
@@ -26,28 +26,36 @@ type Histories struct {
 	// before Until. 0 is no bound.
 	Since, Until model.Time
 	Progress     io.Writer // where a line about the progress goes
-}
-
-// store is where history files are: a file system of this machine or HDFS.
-type store interface {
-	// walk calls each with the path of every file at or below a path.
-	walk(ctx context.Context, path string, each func(path string) error) error
-	open(ctx context.Context, path string) (io.ReadCloser, error)
-	// beside returns the path of a file in the folder of another one.
-	beside(file, name string) string
+	// HDFS returns what reads HDFS, and Hadoop's configuration, nil without one.
+	HDFS func() (*hdfsclient.Client, *hadoopconf.Config, error)
+	// Done imports the done folder of the JobHistory server if there is no source.
+	Done bool
 }
 
 // Run imports.
 func (h *Histories) Run(ctx context.Context) (*Result, error) {
-	return h.measure(ctx, func(ctx context.Context, _ *Options) (*imported, error) { return h.read(ctx) })
+	stores := &stores{hdfs: h.HDFS}
+	if len(h.Sources) == 0 && h.Done {
+		done, err := stores.doneFolder()
+		if err != nil {
+			return nil, err
+		}
+		h.Sources = []string{done}
+	}
+	res, err := h.measure(ctx, func(ctx context.Context, _ *Options) (*imported, error) { return h.read(ctx, stores) })
+	return res, errors.Join(err, stores.close())
 }
 
-func (h *Histories) read(ctx context.Context) (*imported, error) {
+func (h *Histories) read(ctx context.Context, stores *stores) (*imported, error) {
 	r := &historyReader{h: h, into: &imported{}, inputs: map[string][]string{}}
 	stop := terminal.ShowProgress(ctx, h.Progress, func() string { return fmt.Sprintf("reading histories: %d jobs", r.done.Load()) })
 	defer stop()
 	for _, src := range h.Sources {
-		if err := r.source(ctx, localStore{}, src); err != nil {
+		in, err := stores.of(src)
+		if err != nil {
+			return nil, err
+		}
+		if err := r.source(ctx, in, src); err != nil {
 			return nil, err
 		}
 	}
@@ -151,27 +159,4 @@ func readOf[T any](ctx context.Context, in store, file string, limit strict.Size
 	}
 	defer src.Close() //nolint:errcheck // it was only read
 	return read(src)
-}
-
-// localStore is this machine's file system.
-type localStore struct{}
-
-func (localStore) open(_ context.Context, path string) (io.ReadCloser, error) {
-	return os.Open(path) //nolint:gosec // the operator names it
-}
-
-func (localStore) beside(file, name string) string { return filepath.Join(filepath.Dir(file), name) }
-
-func (localStore) walk(ctx context.Context, path string, each func(string) error) error {
-	return filepath.WalkDir(path, func(p string, d fs.DirEntry, err error) error {
-		switch {
-		case ctx.Err() != nil:
-			return ctx.Err()
-		case err != nil:
-			return err
-		case d.IsDir():
-			return nil
-		}
-		return each(p)
-	})
 }

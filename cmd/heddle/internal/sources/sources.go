@@ -235,31 +235,44 @@ func (b *builder) inputPaths() []string {
 const maxPathDelay = 2 * time.Second
 
 func (b *builder) hdfs() error {
-	c := &b.Config.HDFS
-	if !c.Enabled {
+	if !b.Config.HDFS.Enabled {
 		return nil
 	}
-	opts := hdfsclient.Options{
-		Auth: b.auth, Budget: rest.NewBudget(c.RequestsPerSecond, model.Bytes(c.BytesPerSecond)), Log: b.Log, Now: b.Now,
-	}
-	if who, ok := kerberos(&b.Config.Security); ok && c.Walk == configs.WalkRPC {
-		login, err := rest.Login(who)
-		if err != nil {
-			return fmt.Errorf("hdfs.walk: rpc: %w", err)
-		}
-		opts.Kerberos = login
-	}
-	client, err := hdfsclient.New(hdfsclient.Config{
-		NameNodes: c.NameNodes, Authorities: authorities(c, b.Hadoop), User: c.User, Walk: string(c.Walk), RPCAddresses: c.RPCAddresses, RPCPrincipal: c.ServicePrincipal,
-		Timeout: c.Timeout.Std(), MaxFiles: c.MaxFiles, MaxBlocks: c.MaxBlocks, CacheBlocks: c.CacheBlocks, CacheAge: c.CacheAge.Std(),
-		DataNodeInterval: c.Interval.Std(), Interval: min(c.Interval.Std(), maxPathDelay),
-	}, opts)
+	client, err := b.hdfsClient()
 	if err != nil {
 		return err
 	}
 	b.set.Blocks = client
 	b.add(hdfsclient.NewPoller(client, b.inputPaths).Run, model.SourceHDFS)
 	return nil
+}
+
+// HDFS returns a client of the configured NameNodes. It connects to nothing.
+func HDFS(o Options) (*hdfsclient.Client, error) {
+	auth, err := authenticator(&o.Config.Security)
+	if err != nil {
+		return nil, err
+	}
+	return (&builder{Options: o, auth: auth}).hdfsClient()
+}
+
+func (b *builder) hdfsClient() (*hdfsclient.Client, error) {
+	c := &b.Config.HDFS
+	opts := hdfsclient.Options{
+		Auth: b.auth, Budget: rest.NewBudget(c.RequestsPerSecond, model.Bytes(c.BytesPerSecond)), Log: b.Log, Now: b.Now,
+	}
+	if who, ok := kerberos(&b.Config.Security); ok && c.Walk == configs.WalkRPC {
+		login, err := rest.Login(who)
+		if err != nil {
+			return nil, fmt.Errorf("hdfs.walk: rpc: %w", err)
+		}
+		opts.Kerberos = login
+	}
+	return hdfsclient.New(hdfsclient.Config{
+		NameNodes: c.NameNodes, Authorities: authorities(c, b.Hadoop), User: c.User, Walk: string(c.Walk), RPCAddresses: c.RPCAddresses, RPCPrincipal: c.ServicePrincipal,
+		Timeout: c.Timeout.Std(), MaxFiles: c.MaxFiles, MaxBlocks: c.MaxBlocks, CacheBlocks: c.CacheBlocks, CacheAge: c.CacheAge.Std(),
+		DataNodeInterval: c.Interval.Std(), Interval: min(c.Interval.Std(), maxPathDelay),
+	}, opts)
 }
 
 // authorities returns the authorities in paths that denote the configured NameNodes;

@@ -33,6 +33,9 @@ func Open(name string, lenient bool) (*workload.Workload, error) {
 	if err != nil && recording.Identify(name) == recording.KindRecording {
 		return nil, fmt.Errorf("--workload: %s is a recording, no workload: heddle replay %s runs it", name, name)
 	}
+	if format := importFormat(name); err != nil && format != "" && !strings.HasSuffix(name, ".tsv") {
+		return nil, fmt.Errorf("--workload: %s is of format %s: heddle import %s %s --out FILE makes a workload of it", name, format, format, name)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("--workload: %w", err)
 	}
