@@ -112,7 +112,7 @@ func TestOfflinePage(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	for name, from := range map[string]string{"cluster.jsonl.zst": cluster, "mix.jsonl.zst": "testdata/validation/mix.jsonl.zst"} {
+	for name, from := range map[string]string{"cluster.jsonl.zst": cluster, "mix.jsonl.zst": "testdata/validation/mix.jsonl.zst", "pair.jsonl.zst": "testdata/validation/pair.jsonl.zst"} {
 		data, err := os.ReadFile(from)
 		if err != nil {
 			t.Fatal(err)
@@ -124,6 +124,9 @@ func TestOfflinePage(t *testing.T) {
 	for _, args := range []string{
 		"replay cluster.jsonl.zst --policies recorded,nas,dawn",
 		"replay mix.jsonl.zst --counterfactual --policies recorded,capacity,shufflewatcher",
+		"replay mix.jsonl.zst --counterfactual --policies recorded,capacity,dawn --relay capacity",
+		"replay pair.jsonl.zst --policies shufflewatcher,dawn --assert 'dawn.cross_rack_bytes.total <= shufflewatcher.cross_rack_bytes.total' --assert 'dawn.regret_bytes.lost < 1e6'",
+		"replay mix.jsonl.zst --policies shufflewatcher,dawn --assert 'dawn.cross_rack_bytes.total <= shufflewatcher.cross_rack_bytes.total' --assert 'dawn.regret_bytes.lost < 1e6'",
 		"replay cluster.jsonl.zst --policies shufflewatcher --assert 'shufflewatcher.cross_rack_bytes.total < 0.9*actual'",
 	} {
 		if !strings.Contains(string(page), "heddle "+args+"\n") {
