@@ -27,7 +27,7 @@ func recordDay(tb testing.TB, file, policy string, seconds int, seed uint64) (re
 	tb.Helper()
 	cfg := state.DefaultConfig()
 	cfg.Uplinks = topology.Uplinks{Default: topology.Link{Out: 1.25e9, In: 1.25e9}}
-	settings, err := json.Marshal(replay.Settings{State: cfg, Engine: engine.Options{}})
+	settings, err := json.Marshal(replay.Settings{State: cfg, Engine: engine.DefaultOptions("")})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -42,7 +42,7 @@ func recordDay(tb testing.TB, file, policy string, seconds int, seed uint64) (re
 		tb.Fatal(err)
 	}
 	c := state.New(cfg)
-	e := engine.New(engine.Options{Name: policy, Recover: false}, p, c)
+	e := engine.New(engine.DefaultOptions(policy), p, c)
 	observations := 0
 	var d *generatedDay
 	d = newGeneratedDay(seed, func(source model.Source, fact model.Fact) {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"heddle/core/model"
+	"heddle/core/state"
 	"heddle/core/state/snapshot"
 )
 
@@ -79,6 +80,18 @@ func (l *Log) AddTo(s *snapshot.Snapshot) {
 	s.Decisions, s.Plans = l.decisions, maps.Clone(l.plans)
 	s.Counts.RejectedByRule, s.Counts.DecidedByReason = l.Rejected(), maps.Clone(l.decided)
 }
+
+// prune forgets the plans of applications that the cluster has forgotten, once there are many: not
+// everybody who plans publishes snapshots.
+func (l *Log) prune(v state.View) {
+	if len(l.plans) > 2*len(v.Jobs())+planSlack {
+		maps.DeleteFunc(l.plans, func(app model.AppID, _ []*model.Plan) bool { return v.Job(app) == nil })
+	}
+}
+
+// planSlack is how many applications beyond twice the live ones may have plans: more than a cluster
+// remembers of those that ended, so that a pruning frees something.
+const planSlack = 2000
 
 // reject counts a proposal that breaks a rule.
 func (l *Log) reject(rule model.Rule) { l.rejected[rule]++ }

@@ -1,10 +1,12 @@
 package engine_test
 
 import (
+	"fmt"
 	"testing"
 
 	"heddle/core/engine"
 	"heddle/core/model"
+	"heddle/core/policy"
 )
 
 // An engine that replaces another one continues its numbers, counts and plans,
@@ -60,5 +62,40 @@ func TestPlansGoWithTheirApplication(t *testing.T) {
 	published(e, c)
 	if got := e.Log().Plans(id); c.View().Job(id) != nil || len(got) != 0 {
 		t.Errorf("the application is known: %t, its plans: %v", c.View().Job(id) != nil, got)
+	}
+}
+
+// everyJob plans the reduces of every job it is asked about.
+type everyJob struct{ planner }
+
+func (everyJob) Plan(in *policy.Input) []model.Plan {
+	var plans []model.Plan
+	for _, j := range in.Jobs {
+		plans = append(plans, model.Plan{App: j.ID, Stage: model.StageReduce, Rank: 1, Reason: model.ReasonRankOnly})
+	}
+	return plans
+}
+
+// Plans are forgotten with their applications also where nobody publishes snapshots, as in a replay.
+func TestPlansAreForgottenWithoutSnapshots(t *testing.T) {
+	t.Parallel()
+	c := cluster()
+	e := engine.New(engine.DefaultOptions("test"), everyJob{}, c)
+	const jobs = 6000
+	for i := range jobs {
+		app := model.App{ID: model.AppID(fmt.Sprintf("application_2_%05d", i)), User: "ann", State: model.AppRunning, Submitted: 2000}
+		c.Apply(model.Observation{Source: model.SourceRM, At: 10_000, Fact: model.AppsFact{Apps: []model.App{app}}})
+		if _, err := e.Plan(10_000); err != nil {
+			t.Fatal(err)
+		}
+	}
+	kept := 0
+	for i := range jobs {
+		if len(e.Log().Plans(model.AppID(fmt.Sprintf("application_2_%05d", i)))) > 0 {
+			kept++
+		}
+	}
+	if kept == 0 || kept > jobs/2 {
+		t.Errorf("plans of %d of %d applications are kept", kept, jobs)
 	}
 }

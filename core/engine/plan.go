@@ -37,17 +37,20 @@ func (e *Engine) plan(now model.Time, jobs []*state.Job) ([]model.Decision, erro
 	}
 	var changed []model.Decision
 	for i := range plans {
-		p := &plans[i]
-		old := e.log.planOf(p.App, p.Stage)
-		if old != nil && sameTargets(old, p) {
-			if !samePlan(old, p) {
-				e.log.setPlan(p)
-			}
+		old := e.log.planOf(plans[i].App, plans[i].Stage)
+		same := old != nil && sameTargets(old, &plans[i])
+		if same && samePlan(old, &plans[i]) {
+			continue
+		}
+		p := new(model.Plan) // of its own: what is kept of one plan does not keep all of its round
+		if *p = plans[i]; same {
+			e.log.setPlan(p)
 			continue
 		}
 		changed = append(changed, model.Decision{At: e.in.View.Now(), Policy: e.opts.Name, Plan: p})
 	}
 	e.log.add(changed)
+	e.log.prune(e.in.View)
 	for i := range changed {
 		e.cluster.SetReduceTargets(e.opts.Name, changed[i].Plan)
 	}
