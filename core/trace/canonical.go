@@ -11,46 +11,66 @@ import (
 )
 
 // canonical decodes what a Writer writes: objects with their keys in the order of their
-// fields, no white space, no null, and no string with an escape or a byte beyond ASCII.
+// fields, no white space, no null but for a list, and no string with an escape or a byte beyond ASCII.
 // It goes over the text once, where encoding/json goes over it several times. Of anything
 // else it says no, and encoding/json decides: FuzzCanonical holds the two equal.
 type canonical struct {
-	data  []byte
-	at    int
-	names map[string]string // strings seen before: each is kept once
-	forms map[string]*form  // of facts, by kind
+	data     []byte
+	at       int
+	names    map[string]string // strings seen before: each is kept once
+	forms    map[string]*form  // of facts, by kind
+	decision *form
 }
 
 // mostNames bounds the strings that are kept.
 const mostNames = 1 << 16
 
-// observation decodes a record of an observation.
-func (c *canonical) observation(line []byte) (Record, bool) {
+// record decodes an observation or a decision.
+func (c *canonical) record(line []byte) (Record, bool) {
 	c.data, c.at = line, 0
-	rec, o := Record{}, &model.Observation{}
-	var seq, at, read int64
-	var source, kind string
-	ok := c.literal(`{"seq":`) && c.integer(&seq) && seq >= 0 && c.literal(`,"t_ms":`) && c.integer(&at) &&
-		c.literal(`,"kind":"observation","body":{"source":`) && c.text(&source) && c.literal(`,"at_ms":`) && c.integer(&read) &&
-		c.literal(`,"fact":`) && c.text(&kind) && c.literal(`,"body":`)
-	if !ok {
+	if c.forms == nil {
+		c.forms, c.decision = newForms(), newForm(reflect.TypeFor[model.Decision]())
+	}
+	var rec Record
+	var seq, at int64
+	var kind string
+	if !c.literal(`{"seq":`) || !c.integer(&seq) || seq < 0 || !c.literal(`,"t_ms":`) || !c.integer(&at) ||
+		!c.literal(`,"kind":`) || !c.text(&kind) || !c.literal(`,"body":`) {
 		return rec, false
 	}
-	if c.forms == nil {
-		c.forms = newForms()
+	rec.Seq, rec.At = uint64(seq), model.Time(at)
+	ok := false
+	switch Kind(kind) {
+	case KindObservation:
+		rec.Observation, ok = c.observation()
+	case KindDecision:
+		rec.Decision = new(model.Decision)
+		ok = c.decision != nil && c.value(reflect.ValueOf(rec.Decision).Elem(), c.decision) && checkDecision(rec.Decision) == nil
+	case KindMark:
+	}
+	return rec, ok && c.literal(`}`) && c.at == len(c.data)
+}
+
+// observation decodes the body of one.
+func (c *canonical) observation() (*model.Observation, bool) {
+	var source, kind string
+	var read int64
+	if !c.literal(`{"source":`) || !c.text(&source) || !c.literal(`,"at_ms":`) || !c.integer(&read) ||
+		!c.literal(`,"fact":`) || !c.text(&kind) || !c.literal(`,"body":`) {
+		return nil, false
 	}
 	form := c.forms[kind]
 	if form == nil {
-		return rec, false
+		return nil, false
 	}
 	fact := reflect.New(form.typ).Elem()
-	if !c.value(fact, form) || !c.literal(`}}`) || c.at != len(c.data) {
-		return rec, false
+	if !c.value(fact, form) {
+		return nil, false
 	}
-	o.Source, o.At = model.Source(source), model.Time(read)
+	o := &model.Observation{Source: model.Source(source), At: model.Time(read)}
+	var ok bool
 	o.Fact, ok = reflect.TypeAssert[model.Fact](fact)
-	rec.Seq, rec.At, rec.Observation = uint64(seq), model.Time(at), o //nolint:gosec // not below 0
-	return rec, ok
+	return o, ok && c.literal(`}`)
 }
 
 // literal reads a text that has to be there.
@@ -203,7 +223,7 @@ func newForm(t reflect.Type) *form {
 	}
 	f := &form{typ: t, kind: t.Kind()}
 	switch t.Kind() {
-	case reflect.String, reflect.Bool, reflect.Int, reflect.Int64, reflect.Float64:
+	case reflect.String, reflect.Bool, reflect.Int, reflect.Int64, reflect.Uint8, reflect.Uint64, reflect.Float64:
 	case reflect.Slice, reflect.Pointer:
 		if f.of = newForm(t.Elem()); f.of == nil || t.Elem().Kind() == reflect.Uint8 {
 			return nil
@@ -236,6 +256,11 @@ func (c *canonical) value(v reflect.Value, f *form) bool {
 		ok := c.integer(&n)
 		v.SetInt(n)
 		return ok && !v.OverflowInt(n)
+	case reflect.Uint8, reflect.Uint64:
+		var n int64
+		ok := c.integer(&n) && n >= 0
+		v.SetUint(uint64(max(n, 0)))
+		return ok && !v.OverflowUint(uint64(max(n, 0)))
 	case reflect.Float64:
 		var n float64
 		ok := c.number(&n)
@@ -257,6 +282,9 @@ func (c *canonical) value(v reflect.Value, f *form) bool {
 
 // list reads a list.
 func (c *canonical) list(v reflect.Value, of *form) bool {
+	if c.literal("null") {
+		return true
+	}
 	if !c.literal("[") {
 		return false
 	}

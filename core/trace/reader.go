@@ -93,7 +93,7 @@ func (r *Reader) read() (Record, error) {
 	if crowded(data) {
 		return Record{}, fmt.Errorf("%w: too many objects for its length", ErrGarbage)
 	}
-	record, ok := r.fast.observation(data)
+	record, ok := r.fast.record(data)
 	if !ok {
 		if record, err = decode(data); err != nil {
 			return Record{}, err

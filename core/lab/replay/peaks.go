@@ -37,13 +37,13 @@ type change struct {
 // foldEvery is how many changes are kept before those that are final are folded.
 const foldEvery = 1 << 15
 
-// add spreads what a flow carries evenly over a time.
-func (p *peaks) add(from, to model.Time, f flow) {
+// add spreads the bytes that a job's shuffle sends over each direction evenly over a time.
+func (p *peaks) add(from, to model.Time, bytes map[direction]float64) {
 	if from == 0 || to <= from {
 		return
 	}
-	rate := f.bytes / to.Sub(from).Seconds()
-	for _, d := range [...]direction{{f.src, false}, {f.dst, true}} {
+	for d, sent := range bytes { // order-free: each link on its own
+		rate := sent / to.Sub(from).Seconds()
 		l := p.links[d]
 		if l == nil {
 			l = &link{}

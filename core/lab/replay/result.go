@@ -188,6 +188,7 @@ func (run *PolicyRun) flows(acc *JobAccount) {
 		run.byPair = map[rackPair]*Pair{}
 	}
 	for i, flows := range acc.flows {
+		shuffle := map[direction]float64{}
 		for _, f := range flows {
 			at := rackPair{f.src, f.dst}
 			p := run.byPair[at]
@@ -198,11 +199,13 @@ func (run *PolicyRun) flows(acc *JobAccount) {
 			c := [...]*CrossRack{&p.Recorded, &p.Policy}[i]
 			if f.kind == shuffled {
 				c.add(model.Bytes(f.bytes+0.5), 0)
-				run.peaks[i].add(acc.began, acc.Ended, f)
+				shuffle[direction{f.src, false}] += f.bytes
+				shuffle[direction{f.dst, true}] += f.bytes
 			} else {
 				c.add(0, model.Bytes(f.bytes+0.5))
 			}
 		}
+		run.peaks[i].add(acc.began, acc.Ended, shuffle)
 	}
 }
 
