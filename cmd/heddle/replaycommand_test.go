@@ -216,3 +216,31 @@ func TestReplayRefuses(t *testing.T) {
 		}
 	}
 }
+
+// A recording with pseudonyms gives the same figures as the one with names, replayed and simulated,
+// and says the same in the demo's views but for names.
+func TestPseudonymizeCommand(t *testing.T) {
+	t.Parallel()
+	const mix = "testdata/validation/mix.jsonl.zst"
+	copied := filepath.Join(t.TempDir(), "mix.jsonl.zst")
+	code, out, errs := heddle(t, "pseudonymize", mix, "--out", copied)
+	if code != exit.OK || out != copied+": 1355 records; pseudonyms for 14 hosts, 4 racks, 1 user, 2 queues, 2 job names, 8 path names, 1 configuration\n" {
+		t.Fatalf("exit %d: %s%s", code, out, errs)
+	}
+	for _, args := range [][]string{
+		{"replay", "--policies", "recorded,shufflewatcher,capacity"},
+		{"replay", "--policies", "recorded,fair,nas", "--counterfactual"},
+	} {
+		_, want, _ := heddle(t, append(args, mix)...)
+		code, got, errs := heddle(t, append(args, copied)...)
+		if want, got = strings.ReplaceAll(want, mix, "FILE"), strings.ReplaceAll(got, copied, "FILE"); code != exit.OK || want != got || len(got) < 500 {
+			t.Errorf("%v: exit %d: %s\n%s\nwith names:\n%s", args, code, errs, got, want)
+		}
+	}
+	if code, out, errs := heddle(t, "demo", "--once", "--recording", copied); code != exit.OK || !strings.Contains(out, "1355 records") {
+		t.Errorf("demo: exit %d: %s%s", code, out, errs)
+	}
+	if code, _, errs := heddle(t, "pseudonymize", copied, "--out", copied+".jsonl.zst"); code != exit.Failed || !strings.Contains(errs, "header: the recording has pseudonyms already") {
+		t.Errorf("again: exit %d: %s", code, errs)
+	}
+}

@@ -43,7 +43,7 @@ func FuzzReader(f *testing.F) {
 		`{"seq":1,"t_ms":5,"kind":"observation","body":{"source":"rm","at_ms":5,"fact":"nodes","body":{"nodes":[{},null,{}]}}}`,
 		`{"seq":1,"t_ms":5,"kind":"mark","body":{"mark":"note","text":"\u00e9\/\ud800"}}`,
 		strings.Repeat("[", 20_000),
-		strings.Repeat(" ", 1<<20),
+		strings.Repeat(" ", 70_000),
 	} {
 		f.Add([]byte(head+record+"\n"), uint64(0))
 	}
