@@ -64,6 +64,7 @@ func importRules() []importRule {
 		{"core/lab/measured", and(topology, "core/lab/workload")},
 		{"core/lab/measured/rumen", and(model, "core/lab/measured$")},
 		{"core/lab/measured/sls", and(model, "core/lab/measured$", "core/lab/workload")},
+		{"core/lab/measured/fsck", model},
 		{"core/lab/measured/coflow", and(model, "core/lab/workload")},
 		{"core/lab/reproduce", and(policies, "core/engine", "core/lab/workload", "core/lab/sim", "core/lab/fluid")},
 		{"core/lab/sim", and(policies, "core/engine", "core/lab/workload", "core/lab/bounds", "core/heap")},

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -93,6 +94,11 @@ Each task is the attempt that succeeded: where it ran, from when to when, the by
 read, put out, fetched and wrote by its counters, the hosts of its block. Jobs that failed,
 were killed or still run are left out.
 
+--fsck takes the output of 'hdfs fsck / -files -blocks -locations -racks': the maps of a job
+that has as many as the files it reads have splits get the replicas of their blocks, in
+place of the hosts that its history names. MapReduce numbers maps by the size of their
+splits. --hosts names the addresses in it, as /etc/hosts does.
+
 --since and --until bound when jobs were submitted, by the names of the files: others are
 not read.`,
 		Example: `  heddle import jhist /mnt/history/done --since 2026-11-01 --until 2026-12-01 --out november.jsonl.zst --cluster-out cluster.yml
@@ -109,6 +115,9 @@ not read.`,
 			if h.Until, err = instant("until", until); err != nil {
 				return err
 			}
+			if h.Hosts != "" && h.Fsck == "" {
+				return exit.NewUsageError(errors.New("--hosts names the addresses of --fsck: give that too"))
+			}
 			h.Progress = cmd.ErrOrStderr()
 			h.Done = config.file != "" || config.hadoopDir != ""
 			h.HDFS = config.hdfs
@@ -122,6 +131,8 @@ not read.`,
 	flags.register(cmd, &h.Options, true)
 	cmd.Flags().StringVar(&config.file, "config", "", "the configuration `file` (YAML) that says how to reach HDFS")
 	cmd.Flags().StringVar(&config.hadoopDir, "hadoop-conf-dir", "", "the `directory` with Hadoop's own XML configuration (default: HADOOP_CONF_DIR)")
+	cmd.Flags().StringVar(&h.Fsck, "fsck", "", "a `file` with the output of 'hdfs fsck / -files -blocks -locations -racks', for where blocks are")
+	cmd.Flags().StringVar(&h.Hosts, "hosts", "", "a `file` such as /etc/hosts, with the names of the addresses in --fsck")
 	cmd.Flags().StringVar(&since, "since", "", "import jobs submitted from this `time` on: RFC 3339, or a date such as 2026-11-01 (UTC)")
 	cmd.Flags().StringVar(&until, "until", "", "import jobs submitted before this `time`")
 	return cmd

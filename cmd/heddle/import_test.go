@@ -2,11 +2,13 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -14,6 +16,7 @@ import (
 	"heddle/cmd/heddle/internal/exit"
 	"heddle/cmd/heddle/internal/importing"
 	"heddle/cmd/heddle/internal/workloadfile"
+	"heddle/core/lab/workload"
 )
 
 // histories has three jobs of a real cluster of three racks.
@@ -387,6 +390,65 @@ func TestImportFromHDFS(t *testing.T) {
 		args := append([]string{"import", "jhist", "--out", filepath.Join(dir, "x.jsonl")}, c.args...)
 		if code, _, errs := heddle(t, args...); code != exit.Failed || !strings.Contains(errs, c.want) {
 			t.Errorf("%q: exit %d: %s; want %q", c.args, code, errs, c.want)
+		}
+	}
+}
+
+// TestImportBlocks gives maps the replicas that hdfs fsck reports, in the order in which MapReduce
+// numbers them.
+func TestImportBlocks(t *testing.T) {
+	t.Parallel()
+	var report strings.Builder
+	for i := range 6 { // the last file is the largest, so that it is the first map's
+		fmt.Fprintf(&report, "/data/text/part-%d %d bytes, replicated: replication=2, 1 block(s):  OK\n", i, 1000+i)
+		fmt.Fprintf(&report, "0. BP-1:blk_%d_1 len=%d Live_repl=2  [/rack%d/10.77.%d.1%d:9866, /rack3/10.77.3.13:9866]\n\n", i, 1000+i, i/3+1, i/3+1, i%3+1)
+	}
+	report.WriteString("/data/text/_SUCCESS 0 bytes, replicated: replication=2, 0 block(s):  OK\n")
+	var hosts strings.Builder
+	hosts.WriteString("127.0.0.1 localhost\n")
+	for rack := 1; rack <= 3; rack++ {
+		for host := 1; host <= 3; host++ {
+			fmt.Fprintf(&hosts, "10.77.%d.1%d w%d%d alias # a worker\n", rack, host, rack, host)
+		}
+	}
+	fsck, names := writeFile(t, "fsck.txt", report.String()), writeFile(t, "hosts", hosts.String())
+	for name, args := range map[string][]string{ // order-free: each on its own
+		"named":  {"--fsck", fsck, "--hosts", names},
+		"paired": {"--fsck", fsck},
+	} {
+		out := filepath.Join(t.TempDir(), name+".jsonl")
+		res := importJSON(t, append([]string{"jhist", histories, "--out", out}, args...)...)
+		notes := strings.Join(res.Notes, "\n")
+		if !strings.Contains(notes, "blocks of 1 of 3 jobs are where fsck found them; 0 read another number of splits than the files have now, 2 read no file of the report") ||
+			strings.Contains(notes, "7 addresses of the report have no name") != (name == "paired") {
+			t.Errorf("%s: %s", name, notes)
+		}
+		w, err := workloadfile.Open(out, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, m := range w.Jobs[1].Stages[0].Measured {
+			file := 5 - i
+			if want := []workload.Node{{Rack: file/3 + 1, Number: file%3 + 1}, {Rack: 3, Number: 3}}; name == "named" && !slices.Equal(m.Replicas, want) {
+				t.Errorf("map %d reads %v, want %v", i, m.Replicas, want)
+			}
+			if m.Replicas[0].Rack != file/3+1 || m.Replicas[1].Rack != 3 {
+				t.Errorf("%s: map %d reads %v", name, i, m.Replicas)
+			}
+		}
+	}
+	for _, c := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{[]string{"--hosts", names}, exit.Usage, "--hosts names the addresses of --fsck: give that too"},
+		{[]string{"--fsck", names}, exit.Failed, "hosts: line 11: there is no file with its blocks in it"},
+		{[]string{"--fsck", fsck, "--hosts", fsck}, exit.Failed, "--hosts: "},
+	} {
+		args := append([]string{"import", "jhist", histories, "--out", filepath.Join(t.TempDir(), "x.jsonl")}, c.args...)
+		if code, _, errs := heddle(t, args...); code != c.code || !strings.Contains(errs, c.want) {
+			t.Errorf("%q: exit %d: %s; want %d and %q", c.args, code, errs, c.code, c.want)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"heddle/cmd/heddle/internal/exit"
@@ -105,6 +106,32 @@ type imported struct {
 	startsAtOnce bool // see measured.Options
 }
 
+// addRacks adds racks of hosts, which win over those that sources name.
+func (i *imported) addRacks(racks map[model.RackID][]string) {
+	if racks == nil {
+		return
+	}
+	named := map[string]bool{}
+	for _, hosts := range racks { // order-free: a set
+		for _, h := range hosts {
+			named[h] = true
+		}
+	}
+	all := map[model.RackID][]string{}
+	for rack, hosts := range i.racks { // order-free: each rack on its own
+		all[rack] = slices.DeleteFunc(slices.Clone(hosts), func(h string) bool { return named[h] })
+	}
+	for rack, hosts := range racks { // order-free: each rack on its own
+		all[rack] = append(all[rack], hosts...)
+	}
+	for rack, hosts := range all { // order-free: each rack on its own
+		if len(hosts) == 0 {
+			delete(all, rack)
+		}
+	}
+	i.racks = all
+}
+
 // reader reads the jobs of the sources.
 type reader func(ctx context.Context, o *Options) (*imported, error)
 
@@ -121,9 +148,7 @@ func (o *Options) measure(ctx context.Context, read reader) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	if racks != nil {
-		in.racks = racks
-	}
+	in.addRacks(racks)
 	m, err := measured.Workload(in.jobs, &measured.Options{Name: o.name(), Racks: in.racks, Anywhere: o.Anywhere, StartsAtOnce: in.startsAtOnce})
 	if err != nil {
 		return nil, err

@@ -28,6 +28,8 @@ type Histories struct {
 	Progress     io.Writer // where a line about the progress goes
 	// HDFS returns what reads HDFS, and Hadoop's configuration, nil without one.
 	HDFS func() (*hdfsclient.Client, *hadoopconf.Config, error)
+	// Fsck is a file with what 'hdfs fsck' printed, Hosts one with the names of addresses; "" is none.
+	Fsck, Hosts string
 	// Done imports the done folder of the JobHistory server if there is no source.
 	Done bool
 }
@@ -59,7 +61,10 @@ func (h *Histories) read(ctx context.Context, stores *stores) (*imported, error)
 			return nil, err
 		}
 	}
-	return r.into, nil
+	if h.Fsck == "" {
+		return r.into, nil
+	}
+	return r.into, h.locateBlocks(r.into, r.inputs, h.Fsck, h.Hosts)
 }
 
 // historyReader reads history files into jobs.
