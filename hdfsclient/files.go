@@ -86,7 +86,7 @@ func (c *Client) Open(ctx context.Context, path string) (io.ReadCloser, error) {
 
 // fileReader reads a file range by range.
 type fileReader struct {
-	ctx    context.Context //nolint:containedctx // that of Open, as io.Reader has none
+	ctx    context.Context // that of Open, as io.Reader has none
 	c      *Client
 	path   string
 	length int64

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -372,6 +374,7 @@ func TestImportFromHDFS(t *testing.T) {
 	config := writeFile(t, "heddle.yml", "uplinks: {capacity: 100Mbps}\nhadoop: {conf_dir: "+conf+"}\n")
 	for name, args := range map[string][]string{ // order-free: each on its own
 		"done":    {"--config", config},
+		"bare":    {"--hadoop-conf-dir", conf},
 		"folder":  {"hdfs://nn:8020/history", "--config", config},
 		"webhdfs": {"webhdfs://nn/history/done", "--config", config},
 	} {
@@ -450,5 +453,26 @@ func TestImportBlocks(t *testing.T) {
 		if code, _, errs := heddle(t, args...); code != c.code || !strings.Contains(errs, c.want) {
 			t.Errorf("%q: exit %d: %s; want %d and %q", c.args, code, errs, c.code, c.want)
 		}
+	}
+}
+
+// TestImportInterrupted: a signal ends an import, and no file is left behind.
+func TestImportInterrupted(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, args := range [][]string{
+		{"jhist", histories}, {"rumen", "../../core/lab/measured/rumen/testdata/jobs.json"}, {"sls", "../../core/lab/measured/sls/testdata/trace.json"},
+		{"swim", writeFile(t, "a.tsv", "job0\t1\t1\t5\t0\t5\n")}, {"coflow", writeFile(t, "a.txt", "4 1\n1 0 1 2 1 3:1.0\n")},
+	} {
+		var stderr strings.Builder
+		args := append([]string{"import"}, append(args, "--out", filepath.Join(dir, "x.jsonl"))...)
+		if code := execute(ctx, args, io.Discard, &stderr); code != exit.Interrupted {
+			t.Errorf("%v: exit %d: %s", args, code, stderr.String())
+		}
+	}
+	if left, _ := os.ReadDir(dir); len(left) != 0 {
+		t.Errorf("left behind: %v", left)
 	}
 }

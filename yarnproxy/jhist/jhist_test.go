@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/hamba/avro/v2"
 
 	"heddle/core/lab/measured"
 	"heddle/core/model"
@@ -310,4 +311,40 @@ func FuzzReadConf(f *testing.F) {
 			t.Fatalf("configuration %v and error %v", c, err)
 		}
 	})
+}
+
+// TestOtherSchema reads a binary history by the schema that stands in it: fields in another order,
+// of other types, and events and fields that no version of Hadoop has.
+func TestOtherSchema(t *testing.T) {
+	t.Parallel()
+	const schema = `{"type":"record","name":"Event","namespace":"org.apache.hadoop.mapreduce.jobhistory","fields":[` +
+		`{"name":"event","type":[` +
+		`{"type":"record","name":"Future","fields":[{"name":"f","type":"float"},{"name":"d","type":"double"},{"name":"x","type":{"type":"fixed","name":"F","size":3}},{"name":"b","type":"bytes"},{"name":"flag","type":"boolean"}]},` +
+		`{"type":"record","name":"JobSubmitted","fields":[{"name":"acls","type":{"type":"map","values":"string"}},{"name":"submitTime","type":"int"},{"name":"userName","type":["null","string"]},{"name":"jobid","type":"string"}]},` +
+		`{"type":"record","name":"JobFinished","fields":[{"name":"jobid","type":"string"},{"name":"finishTime","type":"long"}]}` +
+		`]},{"name":"type","type":{"type":"enum","name":"EventType","symbols":["A","B"]}}]}`
+	s, err := avro.ParseWithCache(schema, "", &avro.SchemaCache{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := []byte("Avro-Binary\n" + schema + "\n")
+	const ns = "org.apache.hadoop.mapreduce.jobhistory."
+	for _, e := range []map[string]any{
+		{ns + "Future": map[string]any{"f": float32(1.5), "d": 2.5, "x": [3]byte{1, 2, 3}, "b": []byte{4}, "flag": true}},
+		{ns + "JobSubmitted": map[string]any{"acls": map[string]any{"a": "b"}, "submitTime": 7, "userName": map[string]any{"string": "ann"}, "jobid": "job_1_0001"}},
+		{ns + "JobFinished": map[string]any{"jobid": "job_1_0001", "finishTime": int64(99)}},
+	} {
+		data, err := avro.Marshal(s, map[string]any{"event": e, "type": "B"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		file = append(file, data...)
+	}
+	j, err := jhist.Read(bytes.NewReader(file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if j.ID != "job_1_0001" || j.User != "ann" || j.Submitted != 7 || j.Finished != 99 || j.Status != "SUCCEEDED" || j.Totals.MapRead != model.Unknown {
+		t.Errorf("%+v", j)
+	}
 }

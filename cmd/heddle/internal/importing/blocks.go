@@ -3,6 +3,7 @@ package importing
 import (
 	"bufio"
 	"cmp"
+	"context"
 	"fmt"
 	"io"
 	"maps"
@@ -26,16 +27,16 @@ type blocks struct {
 
 // locateBlocks reads the report that --fsck names and gives the maps of each job the replicas of
 // their splits. inputs are the paths that jobs read.
-func (o *Options) locateBlocks(in *imported, inputs map[string][]string, report, hosts string) error {
+func (o *Options) locateBlocks(ctx context.Context, in *imported, inputs map[string][]string, report, hosts string) error {
 	b := &blocks{in: in, inputs: inputs, files: map[string][]*fsck.File{}, names: map[string]string{}}
 	if hosts != "" {
-		names, err := readTrace(hosts, o, readHosts)
+		names, err := readTrace(ctx, hosts, o, readHosts)
 		if err != nil {
 			return fmt.Errorf("--hosts: %w", err)
 		}
 		b.names = *names
 	}
-	_, err := readTrace(report, o, func(r io.Reader) (*struct{}, error) { return nil, fsck.Each(r, b.file) })
+	_, err := readTrace(ctx, report, o, func(r io.Reader) (*struct{}, error) { return nil, fsck.Each(r, b.file) })
 	if err != nil {
 		return fmt.Errorf("--fsck: %w", err)
 	}

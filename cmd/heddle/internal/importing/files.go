@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"compress/gzip"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -83,7 +84,7 @@ func (s *source) Close() error {
 }
 
 // uncompress reads a file that may be compressed, up to a limit.
-func uncompress(in io.ReadCloser, limit int64) (*source, error) {
+func uncompress(ctx context.Context, in io.ReadCloser, limit int64) (*source, error) {
 	s := &source{closers: []func() error{in.Close}}
 	buffered := bufio.NewReaderSize(in, 64<<10)
 	start, err := buffered.Peek(4)
@@ -106,21 +107,25 @@ func uncompress(in io.ReadCloser, limit int64) (*source, error) {
 		s.Reader = z
 		s.closers = append(s.closers, func() error { z.Close(); return nil })
 	}
-	s.Reader = &limited{src: s.Reader, left: limit, limit: limit}
+	s.Reader = &limited{ctx: ctx, src: s.Reader, left: limit, limit: limit}
 	return s, nil
 }
 
 // errTooLarge says that a file exceeds the limit.
 var errTooLarge = errors.New("a larger file is read with --max-file")
 
-// limited fails once more than its limit has been read.
+// limited fails once more than its limit has been read, or its context has ended.
 type limited struct {
+	ctx         context.Context // io.Reader has none
 	src         io.Reader
 	left, limit int64
 }
 
 // Read implements io.Reader.
 func (l *limited) Read(p []byte) (int, error) {
+	if err := l.ctx.Err(); err != nil {
+		return 0, err
+	}
 	if l.left < 0 {
 		return 0, fmt.Errorf("the file has more than %v uncompressed: %w", strict.Size(l.limit), errTooLarge)
 	}
@@ -134,10 +139,10 @@ func (l *limited) Read(p []byte) (int, error) {
 }
 
 // openFile opens a file of this machine, uncompressed.
-func openFile(name string, limit strict.Size) (*source, error) {
+func openFile(ctx context.Context, name string, limit strict.Size) (*source, error) {
 	f, err := os.Open(name) //nolint:gosec // the operator names it
 	if err != nil {
 		return nil, err
 	}
-	return uncompress(f, int64(limit))
+	return uncompress(ctx, f, int64(limit))
 }

@@ -140,7 +140,7 @@ func (o *Options) measure(ctx context.Context, read reader) (*Result, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	racks, err := o.topology()
+	racks, err := o.topology(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -64,7 +64,7 @@ func (h *Histories) read(ctx context.Context, stores *stores) (*imported, error)
 	if h.Fsck == "" {
 		return r.into, nil
 	}
-	return r.into, h.locateBlocks(r.into, r.inputs, h.Fsck, h.Hosts)
+	return r.into, h.locateBlocks(ctx, r.into, r.inputs, h.Fsck, h.Hosts)
 }
 
 // historyReader reads history files into jobs.
@@ -158,7 +158,7 @@ func readOf[T any](ctx context.Context, in store, file string, limit strict.Size
 	if err != nil {
 		return nil, err
 	}
-	src, err := uncompress(raw, int64(limit))
+	src, err := uncompress(ctx, raw, int64(limit))
 	if err != nil {
 		return nil, err
 	}

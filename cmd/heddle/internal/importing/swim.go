@@ -27,7 +27,7 @@ func DefaultSWIM() SWIM {
 }
 
 // Run imports.
-func (s *SWIM) Run(context.Context) (*Result, error) {
+func (s *SWIM) Run(ctx context.Context) (*Result, error) {
 	if err := s.check(); err != nil {
 		return nil, err
 	}
@@ -43,7 +43,7 @@ func (s *SWIM) Run(context.Context) (*Result, error) {
 	if o.Users < 1 {
 		return nil, exit.NewUsageError(fmt.Errorf("--users %d: want 1 or more", o.Users))
 	}
-	in, err := openFile(o.File, s.MaxFile)
+	in, err := openFile(ctx, o.File, s.MaxFile)
 	if err != nil {
 		return nil, fmt.Errorf("trace: %w", err)
 	}

@@ -41,7 +41,11 @@ func (r *Result) Table(w io.Writer) error {
 			nodes += rack.Nodes
 		}
 		fmt.Fprintf(w, "\nThe workload names the nodes of %s with %s.\n", terminal.Count(len(r.Racks), "rack"), terminal.Count(nodes, "node"))
-		cluster = r.Cluster
+		if r.Cluster == "" {
+			fmt.Fprintln(w, "Racks have different numbers of nodes: --cluster-out writes them as a file for --cluster.")
+		} else {
+			cluster = r.Cluster
+		}
 	}
 	_, err = fmt.Fprintf(w, "\nheddle simulate --workload %s --cluster %s --policies fair,shufflewatcher,nas\n", r.File, cluster)
 	return err

@@ -2,6 +2,7 @@ package importing
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
 	"slices"
@@ -50,11 +51,11 @@ func readTopology(in io.Reader, name string) (map[model.RackID][]string, error) 
 }
 
 // topology reads the racks that --topology names.
-func (o *Options) topology() (map[model.RackID][]string, error) {
+func (o *Options) topology(ctx context.Context) (map[model.RackID][]string, error) {
 	if o.Topology == "" {
 		return nil, nil
 	}
-	in, err := openFile(o.Topology, o.MaxFile)
+	in, err := openFile(ctx, o.Topology, o.MaxFile)
 	if err != nil {
 		return nil, fmt.Errorf("--topology: %w", err)
 	}

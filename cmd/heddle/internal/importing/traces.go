@@ -22,7 +22,7 @@ func (o *Options) Rumen(ctx context.Context) (*Result, error) {
 			if ctx.Err() != nil {
 				return nil, exit.NewInterruptedError("before %s", name)
 			}
-			t, err := readTrace(name, o, rumen.Read)
+			t, err := readTrace(ctx, name, o, rumen.Read)
 			if err != nil {
 				return nil, err
 			}
@@ -35,16 +35,16 @@ func (o *Options) Rumen(ctx context.Context) (*Result, error) {
 // SLS imports a trace of Hadoop's scheduler load simulator. Nodes is the file with its nodes,
 // "" if there is none.
 func (o *Options) SLS(ctx context.Context, nodes string) (*Result, error) {
-	return o.measure(ctx, func(_ context.Context, o *Options) (*imported, error) {
+	return o.measure(ctx, func(ctx context.Context, o *Options) (*imported, error) {
 		if len(o.Sources) > 1 {
 			return nil, exit.NewUsageError(fmt.Errorf("%d traces: name one; submissions of two are not of one time", len(o.Sources)))
 		}
-		t, err := readTrace(o.Sources[0], o, sls.Read)
+		t, err := readTrace(ctx, o.Sources[0], o, sls.Read)
 		if err != nil {
 			return nil, err
 		}
 		if nodes != "" {
-			racks, err := readTrace(nodes, o, func(r io.Reader) (*map[model.RackID][]string, error) {
+			racks, err := readTrace(ctx, nodes, o, func(r io.Reader) (*map[model.RackID][]string, error) {
 				racks, err := sls.ReadNodes(r)
 				return &racks, err
 			})
@@ -83,8 +83,8 @@ func (i *imported) add(t *measured.Trace) {
 }
 
 // readTrace opens a trace and reads it; errors begin with its name.
-func readTrace[T any](name string, o *Options, read func(io.Reader) (*T, error)) (*T, error) {
-	in, err := openFile(name, o.MaxFile)
+func readTrace[T any](ctx context.Context, name string, o *Options, read func(io.Reader) (*T, error)) (*T, error) {
+	in, err := openFile(ctx, name, o.MaxFile)
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +101,7 @@ func readTrace[T any](name string, o *Options, read func(io.Reader) (*T, error))
 const coflowContainers = 1000
 
 // Coflow imports a trace of coflow-benchmark.
-func (o *Options) Coflow(context.Context) (*Result, error) {
+func (o *Options) Coflow(ctx context.Context) (*Result, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
@@ -109,7 +109,7 @@ func (o *Options) Coflow(context.Context) (*Result, error) {
 		return nil, exit.NewUsageError(fmt.Errorf("%d traces: name one; arrivals of two are not of one time", len(o.Sources)))
 	}
 	name := o.Sources[0]
-	in, err := openFile(name, o.MaxFile)
+	in, err := openFile(ctx, name, o.MaxFile)
 	if err != nil {
 		return nil, err
 	}
