@@ -2,7 +2,6 @@ package jhist
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"math"
 
@@ -30,8 +29,11 @@ type binaryEvent struct {
 // value decodes a value: nil, bool, int64, float64, string, []any or map[string]any. A union of
 // several records is a map of the record's name and its value.
 func (b *binaryEvent) value(s avro.Schema, depth int) (any, error) {
-	if b.values++; b.values > maxValues || depth > maxDepth {
-		return nil, errors.New("it has more values, or deeper ones, than any event of Hadoop")
+	if depth > maxDepth {
+		return nil, fmt.Errorf("its values are nested deeper than %d", maxDepth)
+	}
+	if b.values++; b.values > maxValues {
+		return nil, fmt.Errorf("it has more than %d values", maxValues)
 	}
 	switch s := s.(type) {
 	case *avro.RefSchema:

@@ -218,13 +218,13 @@ func TestHostileSchema(t *testing.T) {
 	head := func(fields string) string {
 		return `Avro-Binary` + "\n" + `{"type":"record","name":"Event","fields":[` + fields + `,{"name":"event","type":["null","string"]}]}` + "\n"
 	}
-	for _, data := range []string{
-		head(`{"name":"a","type":{"type":"array","items":"null"}}`) + "\xfe\xff\xff\xff\xff\xff\xff\xff\x7f",
-		head(`{"name":"a","type":{"type":"array","items":{"type":"array","items":"null"}}}`) + strings.Repeat("\x80\x80\x40", 1000),
-		head(`{"name":"a","type":"Event"}`) + "\x00\x00\x00",
+	for _, c := range []struct{ data, want string }{
+		{head(`{"name":"a","type":{"type":"array","items":"null"}}`) + "\xfe\xff\xff\xff\xff\xff\xff\xff\x7f", "a list of"},
+		{head(`{"name":"a","type":{"type":"array","items":{"type":"array","items":"null"}}}`) + strings.Repeat("\x80\x80\x40", 1000), "it has more than 1048576 values"},
+		{head(`{"name":"a","type":"Event"}`) + "\x00\x00\x00", "its values are nested deeper than 64"},
 	} {
-		if _, err := jhist.Read(strings.NewReader(data)); err == nil {
-			t.Errorf("%.80q is read", data)
+		if _, err := jhist.Read(strings.NewReader(c.data)); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%.80q: %v, want %q", c.data, err, c.want)
 		}
 	}
 }

@@ -150,3 +150,24 @@ func TestAsRan(t *testing.T) {
 		t.Error("a cluster without rack 3 was taken")
 	}
 }
+
+// TestLeftOut: a job whose id another one has, or of which it is not known when it was submitted, is
+// left out, and so is one that breaks a rule of workloads; the others are not.
+func TestLeftOut(t *testing.T) {
+	t.Parallel()
+	again, unknown, odd := job(), job(), job()
+	again.Submitted++
+	unknown.ID, unknown.Submitted = "job_1_0002", 0
+	odd.ID, odd.Name = "job_1_0003", "\xff"
+	r := convert(t, measured.Options{}, again, unknown, odd, job())
+	why := map[string]string{}
+	for _, l := range r.Left {
+		why[l.ID] = l.Why
+	}
+	want := map[string]string{
+		"job_1_0001": "another job has its id", "job_1_0002": "when it was submitted is not known", "job_1_0003": "it breaks a rule of workloads: job 0 (job_1_0003): name: is not UTF-8",
+	}
+	if diff := cmp.Diff(want, why); diff != "" || len(r.Workload.Jobs) != 1 {
+		t.Errorf("%d jobs (-want +got):\n%s", len(r.Workload.Jobs), diff)
+	}
+}
