@@ -1,6 +1,7 @@
 package state_test
 
 import (
+	"math"
 	"slices"
 	"testing"
 
@@ -167,5 +168,31 @@ func TestTaskSize(t *testing.T) {
 	f.apply(conf)
 	if j.Map.Capability != asked {
 		t.Errorf("map %v, want the ask's %v", j.Map.Capability, asked)
+	}
+}
+
+// What an application asks for, and reports of itself, has no bound: the state keeps counts that
+// policies can work with, and assumes no input for more maps than it tracks.
+func TestCountsAreBounded(t *testing.T) {
+	t.Parallel()
+	const most = 1 << 24
+	for _, n := range []int{150_000, 250_000, 1 << 40, math.MaxInt64} {
+		c := asking(model.SourceRelay, model.App{}, append(askRows(n, rackRow("/rack1", n)), askRows(n)...))
+		j := c.View().Job(asker)
+		if len(j.Input.Blocks) != 0 || j.Map.Pending != min(2*min(n, most), most) {
+			t.Errorf("%d: %d blocks, %d pending", n, len(j.Input.Blocks), j.Map.Pending)
+		}
+	}
+	c := asking(model.SourceRM, model.App{}, nil)
+	for _, tt := range []struct{ reported, want int }{{-1, 0}, {7, 7}, {math.MaxInt64, most}, {math.MinInt64, 0}} {
+		n := tt.reported
+		c.Apply(model.Observation{Source: model.SourceMapReduce, At: 10_000, Fact: model.JobFact{
+			App: asker, MapsTotal: n, MapsRunning: n, MapsCompleted: n, MapsPending: n, ReducesTotal: n, ReducesPending: n, ReducesRunning: n, ReducesCompleted: n,
+		}})
+		j := c.View().Job(asker)
+		got := []int{j.Map.Total, j.Map.Running, j.Map.Completed, j.Reduce.Total, j.Reduce.Pending, j.Reduce.Running, j.Reduce.Completed}
+		if slices.ContainsFunc(got, func(k int) bool { return k != tt.want }) {
+			t.Errorf("%d: %v, want %d", n, got, tt.want)
+		}
 	}
 }

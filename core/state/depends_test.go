@@ -342,3 +342,23 @@ func TestChanged(t *testing.T) {
 		t.Errorf("of another cluster: %v", ids(jobs))
 	}
 }
+
+// A job that is listed with another time of submission when it has ended stays in its place, and
+// goes from there.
+func TestDependsAfterAnotherTime(t *testing.T) {
+	t.Parallel()
+	f := newChain(10)
+	ids := []model.AppID{"a", "b", "c", "d", "e"}
+	for i, id := range ids {
+		f.app(id, "ann", model.Time(i+1), model.AppRunning)
+		f.conf(id, "/out", "/out", nil)
+	}
+	f.app("b", "ann", 9, model.AppFinished)
+	f.conf("b", "", "", nil)
+	for _, id := range ids {
+		relatives(f.c.View(), id)
+	}
+	if got, want := relatives(f.c.View(), "c"), []string{"reads a=a", "read by d=d"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

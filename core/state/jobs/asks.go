@@ -87,13 +87,14 @@ func applyRow(s *Stage, row *model.AskRow, hosts *nodes.Hosts) {
 	if s.knowsDemand() || row.Count <= 0 {
 		return
 	}
+	count := bounded(row.Count)
 	switch {
 	case row.ResourceName == model.AnyName:
-		s.Pending += row.Count
+		s.Pending = bounded(s.Pending + count)
 	case strings.HasPrefix(row.ResourceName, "/"):
-		s.demand.AddInRack(hosts.Rack(model.RackID(row.ResourceName)), row.Count)
+		s.demand.AddInRack(hosts.Rack(model.RackID(row.ResourceName)), count)
 	default:
-		s.demand.AddOnHost(hosts.Host(row.ResourceName), row.Count)
+		s.demand.AddOnHost(hosts.Host(row.ResourceName), count)
 	}
 }
 
@@ -112,6 +113,10 @@ func demandFromInput(s *Stage, in *inputs.Input, pending int) {
 	}
 }
 
+// maxAssumed is how many blocks are assumed at most, as many as tasks of a stage are tracked: an
+// application may ask for any number of containers.
+const maxAssumed = 200_000
+
 // deriveInput assumes, until the NameNode has reported where a job's input lies,
 // that every map it asks for reads one block, with replicas where the ask rows
 // say. The rows count maps by rack and not sets of racks by map: replicas are
@@ -127,6 +132,9 @@ func deriveInput(j *Job, rows []model.AskRow, hosts *nodes.Hosts) {
 		if row.Count <= 0 || j.stageAt(row.Priority) != model.StageMap {
 			continue
 		}
+		if row.Count > maxAssumed {
+			return
+		}
 		switch {
 		case row.ResourceName == model.AnyName:
 			maps += row.Count
@@ -137,7 +145,7 @@ func deriveInput(j *Job, rows []model.AskRow, hosts *nodes.Hosts) {
 		}
 	}
 	asks := &j.reported.asks
-	if maps == 0 || len(byRack) == 0 || maps < j.Map.Total || j.Map.Running+j.Map.Completed > 0 ||
+	if maps == 0 || maps > maxAssumed || len(byRack) == 0 || maps < j.Map.Total || j.Map.Running+j.Map.Completed > 0 ||
 		(asks.input != nil && len(asks.input.Blocks) >= maps) {
 		return
 	}

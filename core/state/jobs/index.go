@@ -200,6 +200,7 @@ func (x *Index) update(j *Job, app model.App, now model.Time) {
 			x.end(j)
 		}
 		failed := j.Failed()
+		app.User, app.Submitted = j.User, j.Submitted // lists of ended jobs are in this order
 		j.App = app
 		if failed != j.Failed() {
 			x.hooks.Outcome(j)

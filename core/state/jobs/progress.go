@@ -2,19 +2,26 @@ package jobs
 
 import "heddle/core/model"
 
+// maxCount is beyond any number of tasks or containers. What an application reports has no
+// bound, and policies take time in proportion to it.
+const maxCount = 1 << 24
+
+// bounded returns a count that was reported, between 0 and maxCount.
+func bounded(n int) int { return min(max(n, 0), maxCount) }
+
 // ApplyProgress applies what a job reports of its stages.
 func ApplyProgress(j *Job, f *model.JobFact) {
-	j.Map.Total, j.Map.Completed, j.Map.Running = f.MapsTotal, f.MapsCompleted, f.MapsRunning
-	j.Reduce.Total, j.Reduce.Completed, j.Reduce.Running = f.ReducesTotal, f.ReducesCompleted, f.ReducesRunning
+	j.Map.Total, j.Map.Completed, j.Map.Running = bounded(f.MapsTotal), bounded(f.MapsCompleted), bounded(f.MapsRunning)
+	j.Reduce.Total, j.Reduce.Completed, j.Reduce.Running = bounded(f.ReducesTotal), bounded(f.ReducesCompleted), bounded(f.ReducesRunning)
 	if j.Reduce.demandSource != fromTasks {
-		j.Reduce.Pending = f.ReducesPending
+		j.Reduce.Pending = bounded(f.ReducesPending)
 	}
 	switch {
 	case j.Map.demandSource == fromTasks:
 	case f.MapsPending == 0:
 		j.Map.clearDemand()
 	case j.Map.demandSource == fromInput:
-		demandFromInput(j.Map, j.Input, f.MapsPending)
+		demandFromInput(j.Map, j.Input, bounded(f.MapsPending))
 	}
 }
 
