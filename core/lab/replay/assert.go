@@ -215,7 +215,7 @@ func (a *Assertion) value(r *Result, o *operand) (float64, error) {
 	if len(keys) == 0 {
 		policy, keys = a.left.policy, counterpart(a.left.keys, o.policy)
 		if keys == nil {
-			return 0, &SyntaxError{a.text, o.column, fmt.Sprintf("%s has no counterpart %q: only cross_rack_bytes, busiest_uplink_bytes and uplink_peak_bytes_per_second do", strings.Join(a.left.keys, "."), o.policy)}
+			return 0, &SyntaxError{a.text, o.column, fmt.Sprintf("%s has no counterpart %q: only cross_rack_bytes, busiest_uplink_bytes, locality and uplink_peak_bytes_per_second do", strings.Join(a.left.keys, "."), o.policy)}
 		}
 	}
 	var labels []string
@@ -241,6 +241,8 @@ func counterpart(keys []string, of string) []string {
 		return append([]string{"recorded_cross_rack_bytes"}, rest...)
 	case key == "cross_rack_bytes":
 		return append([]string{"least_cross_rack_bytes"}, rest...)
+	case key == "locality" && of == actual:
+		return []string{"locality", "recorded"}
 	case key == "busiest_uplink_bytes" && of == actual, key == "uplink_peak_bytes_per_second" && of == actual:
 		return []string{key, "recorded"}
 	case key == "busiest_uplink_bytes":

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"heddle/core/account"
 	"heddle/core/lab/replay"
 	"heddle/core/model"
 )
@@ -13,11 +14,11 @@ func figures() *replay.Result {
 	r := &replay.Result{Runs: []replay.PolicyRun{{Policy: "nas"}, {Policy: `nas{"skips":"count"}`}}}
 	for i := range r.Runs {
 		run := &r.Runs[i]
-		run.CrossRack = replay.CrossRack{Shuffle: 80, MapRead: 10, Total: 90 + model.Bytes(i)}
-		run.Recorded = replay.CrossRack{Shuffle: 90, MapRead: 10, Total: 100}
-		run.Least = replay.CrossRack{Shuffle: 50, Total: 50}
-		run.Busiest = replay.Bytes{Recorded: 40, Policy: 30, Least: 20}
-		run.Regret = replay.Regret{Saved: 15, Lost: 5, Net: 10}
+		run.CrossRack = account.CrossRack{Shuffle: 80, MapRead: 10, Total: 90 + model.Bytes(i)}
+		run.Recorded = account.CrossRack{Shuffle: 90, MapRead: 10, Total: 100}
+		run.Least = account.CrossRack{Shuffle: 50, Total: 50}
+		run.Busiest = account.Bytes{Recorded: 40, Policy: 30, Least: 20}
+		run.Regret = account.Regret{Saved: 15, Lost: 5, Net: 10}
 		run.UplinkPeak = replay.Peaks{Recorded: 7, Policy: 8}
 	}
 	return r

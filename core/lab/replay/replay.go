@@ -19,6 +19,7 @@ import (
 	"fmt"
 	"iter"
 
+	"heddle/core/account"
 	"heddle/core/engine"
 	"heddle/core/model"
 	"heddle/core/policy"
@@ -54,7 +55,7 @@ type Options struct {
 	// Settings are used in place of those in the header; nil uses these.
 	Settings *Settings
 	// Job is shown the account of each job that counts, when it has ended; nil for nobody.
-	Job func(*JobAccount)
+	Job func(*account.Job)
 	// Decision is shown each decision of each policy, by its place in Policies, in order; nil for nobody.
 	Decision func(policy int, d *model.Decision)
 }
@@ -124,7 +125,7 @@ type branch struct {
 	policy  *Policy
 	cluster *state.Cluster
 	engine  *engine.Engine // nil while the recorded service decided nothing
-	accounts
+	account.Accounts
 	check *check // of Recorded
 	run   PolicyRun
 }
@@ -132,7 +133,7 @@ type branch struct {
 // begin gives a branch a cluster and an engine that know nothing.
 func (r *replay) begin(b *branch) error {
 	b.cluster, b.engine = state.New(r.settings.State), nil
-	b.accounts = newAccounts(b.cluster.View())
+	b.Accounts = account.New(b.cluster.View())
 	name, params := b.policy.Name, b.policy.Params
 	if name == Recorded {
 		if b.check == nil && !r.result.Recording.Assumed {
@@ -162,12 +163,12 @@ func (r *replay) restart(h *trace.Header) error {
 	return nil
 }
 
-// log returns the log of what the branch's engine decided, nil without an engine.
-func (b *branch) log() *engine.Log {
+// plans returns the newest plans of the branch's engine, nil without an engine.
+func (b *branch) plans() account.Plans {
 	if b.engine == nil {
 		return nil
 	}
-	return b.engine.Log()
+	return b.engine.Log().Plans
 }
 
 // build gives a branch an engine of a policy.
@@ -227,12 +228,8 @@ func (r *replay) step(b *branch, rec *trace.Record) error {
 			r.opts.Decision(b.index, &decisions[i])
 		}
 	}
-	b.follow(b.log())
-	if f, is := o.Fact.(model.JobFact); is && f.Done {
-		r.close(b, f.App)
-	}
-	for _, app := range b.overdue() {
-		r.close(b, app) // unless it was closed
+	for _, acc := range b.Observe(o.Fact, b.plans()) {
+		r.count(b, acc)
 	}
 	return nil
 }

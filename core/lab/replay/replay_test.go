@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"heddle/core/account"
 	"heddle/core/engine"
 	"heddle/core/lab/replay"
 	"heddle/core/model"
@@ -191,12 +192,12 @@ func TestBytesAcrossRacks(t *testing.T) {
 func TestPairsAndJobs(t *testing.T) {
 	t.Parallel()
 	var shown []string
-	res := run(t, header(t), oneJob().each, replay.Options{Job: func(a *replay.JobAccount) { shown = append(shown, string(a.App)+" "+a.Policy) }}, `{"reduce":{"/r1":1,"/r2":1}}`)
+	res := run(t, header(t), oneJob().each, replay.Options{Job: func(a *account.Job) { shown = append(shown, string(a.App)+" "+a.Policy) }}, `{"reduce":{"/r1":1,"/r2":1}}`)
 	want := []replay.Pair{
-		{Src: "/r1", Dst: "/r2", Policy: replay.CrossRack{Shuffle: 150, Total: 150}},
-		{Src: "/r1", Dst: "/r3", Recorded: replay.CrossRack{Shuffle: 300, Total: 300}},
-		{Src: "/r2", Dst: "/r1", Policy: replay.CrossRack{Shuffle: 50, Total: 50}},
-		{Src: "/r2", Dst: "/r3", Recorded: replay.CrossRack{Shuffle: 100, Total: 100}},
+		{Src: "/r1", Dst: "/r2", Policy: account.CrossRack{Shuffle: 150, Total: 150}},
+		{Src: "/r1", Dst: "/r3", Recorded: account.CrossRack{Shuffle: 300, Total: 300}},
+		{Src: "/r2", Dst: "/r1", Policy: account.CrossRack{Shuffle: 50, Total: 50}},
+		{Src: "/r2", Dst: "/r3", Recorded: account.CrossRack{Shuffle: 100, Total: 100}},
 	}
 	if diff := cmp.Diff(want, res.Runs[0].Pairs); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -328,7 +329,7 @@ func TestJobWithoutLastFacts(t *testing.T) {
 	r.add(82, model.SourceRM, model.PollFact{Result: model.PollOK})
 	r.add(500, model.SourceRM, model.PollFact{Result: model.PollOK})
 	var closed []model.Time
-	res := run(t, header(t), r.each, replay.Options{Job: func(a *replay.JobAccount) { closed = append(closed, a.Ended) }}, `{"reduce":{"/r1":2}}`)
+	res := run(t, header(t), r.each, replay.Options{Job: func(a *account.Job) { closed = append(closed, a.Ended) }}, `{"reduce":{"/r1":2}}`)
 	if len(closed) != 1 || closed[0] != start.Add(82*model.Second) || res.Runs[0].CrossRack.Shuffle != 100 {
 		t.Errorf("closed at %v, %+v", closed, res.Runs[0].CrossRack)
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 
+	"heddle/core/account"
 	"heddle/core/model"
 	"heddle/core/trace"
 )
@@ -54,17 +55,12 @@ type PolicyRun struct {
 	Policy string          `json:"policy"`
 	Params json.RawMessage `json:"params"`
 	Counts
+	account.Totals
 
-	CrossRack  CrossRack `json:"cross_rack_bytes"`          // where the policy wanted the tasks
-	Recorded   CrossRack `json:"recorded_cross_rack_bytes"` // where they ran
-	Least      CrossRack `json:"least_cross_rack_bytes"`    // the least there is, each job on its own
-	Regret     Regret    `json:"regret_bytes"`
-	Moved      Moved     `json:"moved"`
-	Busiest    Bytes     `json:"busiest_uplink_bytes"` // summed over jobs: the most loaded uplink of each job's shuffle
-	UplinkPeak Peaks     `json:"uplink_peak_bytes_per_second"`
-	Pairs      []Pair    `json:"pairs"`
-	Top        []JobRow  `json:"applications"` // those with the largest difference; --report has all
-	Check      *Check    `json:"check,omitempty"`
+	UplinkPeak Peaks    `json:"uplink_peak_bytes_per_second"`
+	Pairs      []Pair   `json:"pairs"`
+	Top        []JobRow `json:"applications"` // those with the largest difference; --report has all
+	Check      *Check   `json:"check,omitempty"`
 
 	peaks  [2]peaks // as recorded, as wanted
 	byPair map[rackPair]*Pair
@@ -72,48 +68,8 @@ type PolicyRun struct {
 
 // Counts are what was counted of a run.
 type Counts struct {
-	Jobs      int `json:"jobs"`
-	Planned   int `json:"planned_jobs"` // of them, those for a stage of which a plan named racks
 	Decisions int `json:"decisions"`
 	Failures  int `json:"failed_rounds"` // the policy panicked
-}
-
-// CrossRack is bytes across racks by kind.
-type CrossRack struct {
-	Shuffle model.Bytes `json:"shuffle"`
-	MapRead model.Bytes `json:"map_read"`
-	Total   model.Bytes `json:"total"`
-}
-
-func (c *CrossRack) add(shuffle, mapRead model.Bytes) {
-	c.Shuffle += shuffle
-	c.MapRead += mapRead
-	c.Total += shuffle + mapRead
-}
-
-// Regret is the difference between what happened and what a policy wanted: the bytes
-// saved in jobs where it wanted less, those lost where it wanted more, and the sum.
-type Regret struct {
-	Saved model.Bytes `json:"saved"`
-	Lost  model.Bytes `json:"lost"`
-	Net   model.Bytes `json:"net"` // saved less lost
-}
-
-func (b *Regret) add(difference model.Bytes) {
-	b.Saved += max(difference, 0)
-	b.Lost += max(-difference, 0)
-	b.Net += difference
-}
-
-// Moved counts containers that the policy wanted on another rack.
-type Moved struct {
-	Maps, MapsOf       int
-	Reduces, ReducesOf int
-}
-
-// MarshalJSON implements json.Marshaler.
-func (m Moved) MarshalJSON() ([]byte, error) {
-	return json.Marshal(map[string]int{"maps": m.Maps, "maps_of": m.MapsOf, "reduces": m.Reduces, "reduces_of": m.ReducesOf})
 }
 
 // Peaks are the highest rates on any uplink in one direction, each job's shuffle spread
@@ -126,10 +82,10 @@ type Peaks struct {
 
 // Pair is what one rack sent, and would have sent, another.
 type Pair struct {
-	Src      model.RackID `json:"src"`
-	Dst      model.RackID `json:"dst"`
-	Recorded CrossRack    `json:"recorded"`
-	Policy   CrossRack    `json:"policy"`
+	Src      model.RackID      `json:"src"`
+	Dst      model.RackID      `json:"dst"`
+	Recorded account.CrossRack `json:"recorded"`
+	Policy   account.CrossRack `json:"policy"`
 }
 
 type rackPair struct{ src, dst model.RackID }
@@ -145,35 +101,21 @@ type JobRow struct {
 // topJobs is how many applications a PolicyRun names.
 const topJobs = 20
 
-// close enters a job's account into its branch's run.
-func (r *replay) close(b *branch, app model.AppID) {
-	acc, ok := b.close(app)
-	if !ok || acc.Ended < r.opts.Since {
+// count enters a job's account into its branch's run.
+func (r *replay) count(b *branch, acc *account.Job) {
+	if acc.Ended < r.opts.Since {
 		return
 	}
 	acc.Policy = b.policy.Label
 	run := &b.run
-	run.Jobs++
-	if acc.Maps.Planned || acc.Reduces.Planned {
-		run.Planned++
-	}
-	run.Recorded.add(acc.Shuffle.Recorded, acc.MapRead.Recorded)
-	run.CrossRack.add(acc.Shuffle.Policy, acc.MapRead.Policy)
-	run.Least.add(acc.Shuffle.Least, acc.MapRead.Least)
-	recorded, wanted := acc.Shuffle.Recorded+acc.MapRead.Recorded, acc.Shuffle.Policy+acc.MapRead.Policy
-	run.Regret.add(recorded - wanted)
-	run.Busiest.add(acc.Busiest)
-	run.Moved.Maps += acc.Maps.Moved
-	run.Moved.Reduces += acc.Reduces.Moved
-	run.Moved.MapsOf += total(acc.Maps.Allocated)
-	run.Moved.ReducesOf += total(acc.Reduces.Allocated)
+	run.Add(acc)
 	run.flows(acc)
 	if run.peaks[0].added >= foldEvery || run.peaks[1].added >= foldEvery {
-		before := b.firstBegan()
+		before := b.FirstBegan()
 		run.peaks[0].fold(before)
 		run.peaks[1].fold(before)
 	}
-	run.Top = append(run.Top, JobRow{app, recorded, wanted, acc.Shuffle.Least + acc.MapRead.Least})
+	run.Top = append(run.Top, JobRow{acc.App, acc.Shuffle.Recorded + acc.MapRead.Recorded, acc.Shuffle.Policy + acc.MapRead.Policy, acc.Shuffle.Least + acc.MapRead.Least})
 	if len(run.Top) >= 2*topJobs {
 		run.trim()
 	}
@@ -183,29 +125,29 @@ func (r *replay) close(b *branch, app model.AppID) {
 }
 
 // flows adds a job's bytes by pair of racks, and to the uplinks' rates.
-func (run *PolicyRun) flows(acc *JobAccount) {
+func (run *PolicyRun) flows(acc *account.Job) {
 	if run.byPair == nil {
 		run.byPair = map[rackPair]*Pair{}
 	}
-	for i, flows := range acc.flows {
+	for i, flows := range acc.Flows {
 		shuffle := map[direction]float64{}
 		for _, f := range flows {
-			at := rackPair{f.src, f.dst}
+			at := rackPair{f.Src, f.Dst}
 			p := run.byPair[at]
 			if p == nil {
-				p = &Pair{Src: f.src, Dst: f.dst}
+				p = &Pair{Src: f.Src, Dst: f.Dst}
 				run.byPair[at] = p
 			}
-			c := [...]*CrossRack{&p.Recorded, &p.Policy}[i]
-			if f.kind == shuffled {
-				c.add(model.Bytes(f.bytes+0.5), 0)
-				shuffle[direction{f.src, false}] += f.bytes
-				shuffle[direction{f.dst, true}] += f.bytes
+			c := [...]*account.CrossRack{&p.Recorded, &p.Policy}[i]
+			if f.Kind == account.Shuffled {
+				c.Add(model.Bytes(f.Bytes+0.5), 0)
+				shuffle[direction{f.Src, false}] += f.Bytes
+				shuffle[direction{f.Dst, true}] += f.Bytes
 			} else {
-				c.add(0, model.Bytes(f.bytes+0.5))
+				c.Add(0, model.Bytes(f.Bytes+0.5))
 			}
 		}
-		run.peaks[i].add(acc.began, acc.Ended, shuffle)
+		run.peaks[i].add(acc.Began, acc.Ended, shuffle)
 	}
 }
 
@@ -216,10 +158,10 @@ func (run *PolicyRun) trim() {
 	run.Top = run.Top[:min(len(run.Top), topJobs)]
 }
 
-// closeEnded closes the jobs of a branch that have ended without last facts.
+// closeEnded counts the jobs of a branch that have ended without last facts.
 func (r *replay) closeEnded(b *branch) {
-	for _, app := range b.ended() {
-		r.close(b, app)
+	for _, acc := range b.End() {
+		r.count(b, acc)
 	}
 }
 
@@ -240,17 +182,9 @@ func (r *replay) finish() *Result {
 		run.Check = b.check.end()
 		run.Params = b.policy.Params
 		if i == 0 {
-			res.Recording.Racks, res.Recording.Jobs, res.Recording.Unfinished = len(b.cluster.View().Racks()), run.Jobs, b.unfinished()
+			res.Recording.Racks, res.Recording.Jobs, res.Recording.Unfinished = len(b.cluster.View().Racks()), run.Jobs, b.Unfinished()
 		}
 		res.Runs = append(res.Runs, *run)
 	}
 	return res
-}
-
-func total(counts map[model.RackID]int) int {
-	n := 0
-	for _, c := range counts { // order-free: a sum
-		n += c
-	}
-	return n
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"heddle/core/account"
 	"heddle/core/lab/replay"
 	"heddle/core/model"
 )
@@ -88,7 +89,7 @@ func (r *report) show(o *replay.Options) {
 	if r == nil {
 		return
 	}
-	o.Job = func(a *replay.JobAccount) { r.jobs.add(a) }
+	o.Job = func(a *account.Job) { r.jobs.add(a) }
 	o.Decision = func(policy int, d *model.Decision) { r.decisions[policy].add(d) }
 }
 

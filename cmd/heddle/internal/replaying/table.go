@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"heddle/cmd/heddle/internal/terminal"
-	"heddle/core/lab/replay"
+	"heddle/core/account"
 	"heddle/core/model"
 )
 
@@ -50,7 +50,7 @@ func (r *Result) Table(w io.Writer) error {
 func (r *Result) bytes(w io.Writer) {
 	fmt.Fprintln(w, "POLICY\tCROSS-RACK\tSHUFFLE\tMAP READ\tSAVED\tLOST\tNET SAVED %\tUPLINK PEAK")
 	rec := &r.Runs[0]
-	row := func(name string, c *replay.CrossRack, rest string) {
+	row := func(name string, c *account.CrossRack, rest string) {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", name, size(c.Total), size(c.Shuffle), size(c.MapRead), rest)
 	}
 	peak := func(rate float64) string { return terminal.Bytes(rate) + "/s" }
@@ -68,10 +68,11 @@ func (r *Result) bytes(w io.Writer) {
 
 // placements says how much the plans wanted otherwise.
 func (r *Result) placements(w io.Writer) {
-	fmt.Fprintln(w, "POLICY\tJOBS PLANNED\tMAPS MOVED\tREDUCES MOVED\tBUSIEST UPLINK\tDECISIONS")
+	fmt.Fprintln(w, "POLICY\tJOBS PLANNED\tMAPS MOVED\tREDUCES MOVED\tMAPS IN RACK %\tBUSIEST UPLINK\tDECISIONS")
 	for i := range r.Runs {
 		run := &r.Runs[i]
-		fmt.Fprintf(w, "%s\t%d of %d\t%d of %d\t%d of %d\t%s (recorded %s, least %s)\t%d\n", run.Policy, run.Planned, run.Jobs, run.Moved.Maps, run.Moved.MapsOf, run.Moved.Reduces, run.Moved.ReducesOf,
+		fmt.Fprintf(w, "%s\t%d of %d\t%d of %d\t%d of %d\t%.0f (recorded %.0f)\t%s (recorded %s, least %s)\t%d\n", run.Policy, run.Planned, run.Jobs, run.Moved.Maps, run.Moved.MapsOf, run.Moved.Reduces, run.Moved.ReducesOf,
+			100*run.Locality.Policy, 100*run.Locality.Recorded,
 			size(run.Busiest.Policy), size(run.Busiest.Recorded), size(run.Busiest.Least), run.Decisions)
 	}
 }

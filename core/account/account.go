@@ -1,34 +1,41 @@
-package replay
+// Package account compares where the tasks of jobs ran with where the plans of a policy
+// wanted them: what the jobs' data sent across racks, and would have sent. The service
+// counts it of its policies as a replay does of a recording.
+//
+// Whenever a new container of a stage is seen, the plan in force says on which rack the
+// policy wanted it. Bytes follow from that by the closed forms of package shuffle, with the
+// map output where it was.
+package account
 
 import (
 	"math"
 	"slices"
 
-	"heddle/core/engine"
 	"heddle/core/model"
 	"heddle/core/shuffle"
 	"heddle/core/state"
 	"heddle/core/topology"
 )
 
-// JobAccount is what one job's data sent across racks where its tasks ran, and would
+// Job is what one job's data sent across racks where its tasks ran, and would
 // have sent where a policy wanted them.
-type JobAccount struct {
-	App     model.AppID  `json:"application"`
-	Policy  string       `json:"policy"`
-	Ended   model.Time   `json:"ended_ms"`
-	Maps    StageAccount `json:"maps"`
-	Reduces StageAccount `json:"reduces"`
-	MapRead Bytes        `json:"map_read_bytes"` // input read from another rack
-	Shuffle Bytes        `json:"shuffle_bytes"`  // across racks
-	Busiest Bytes        `json:"busiest_bytes"`  // of the shuffle, on the most loaded uplink in one direction
+type Job struct {
+	App     model.AppID `json:"application"`
+	Policy  string      `json:"policy"`
+	Ended   model.Time  `json:"ended_ms"`
+	Maps    Stage       `json:"maps"`
+	Reduces Stage       `json:"reduces"`
+	Blocks  Blocks      `json:"blocks_in_rack"`
+	MapRead Bytes       `json:"map_read_bytes"` // input read from another rack
+	Shuffle Bytes       `json:"shuffle_bytes"`  // across racks
+	Busiest Bytes       `json:"busiest_bytes"`  // of the shuffle, on the most loaded uplink in one direction
 
-	began model.Time // of the first reduce, 0 without any
-	flows [2][]flow  // as recorded, as wanted
+	Began model.Time `json:"-"` // of the first reduce, 0 without any
+	Flows [2][]Flow  `json:"-"` // as recorded, as wanted
 }
 
-// StageAccount is where the containers of a stage were allocated and wanted.
-type StageAccount struct {
+// Stage is where the containers of a stage were allocated and wanted.
+type Stage struct {
 	Allocated map[model.RackID]int `json:"allocated"`
 	Wanted    map[model.RackID]int `json:"wanted"`
 	Moved     int                  `json:"moved"`   // wanted on another rack than where they were allocated
@@ -43,25 +50,28 @@ type Bytes struct {
 	Least    model.Bytes `json:"least"`
 }
 
-func (b *Bytes) add(o Bytes) {
+// Add adds another figure.
+func (b *Bytes) Add(o Bytes) {
 	b.Recorded += o.Recorded
 	b.Policy += o.Policy
 	b.Least += o.Least
 }
 
-// flow is what one rack sends another. Racks have their ids: after a restart of the recorded
+// Flow is what one rack sends another. Racks have their ids: after a restart of the
 // service a number is another rack's.
-type flow struct {
-	kind     kind
-	src, dst model.RackID
-	bytes    float64
+type Flow struct {
+	Kind     Kind
+	Src, Dst model.RackID
+	Bytes    float64
 }
 
-type kind int
+// Kind is what moves bytes.
+type Kind int
 
+// The kinds.
 const (
-	shuffled kind = iota
-	mapRead
+	Shuffled Kind = iota
+	MapRead
 )
 
 // stagePlaced follows the containers of one stage, by rack number.
@@ -71,8 +81,8 @@ type stagePlaced struct {
 	planned      bool
 }
 
-// accounts follow the jobs of a cluster.
-type accounts struct {
+// Accounts follow the jobs of a cluster under one policy.
+type Accounts struct {
 	view  state.View
 	mark  state.Revision
 	jobs  map[model.AppID]*jobPlaced
@@ -97,11 +107,45 @@ type jobPlaced struct {
 	over, closed  bool
 }
 
-func newAccounts(v state.View) accounts { return accounts{view: v, jobs: map[model.AppID]*jobPlaced{}} }
+// New returns accounts of the jobs of a cluster.
+func New(v state.View) Accounts { return Accounts{view: v, jobs: map[model.AppID]*jobPlaced{}} }
+
+// Plans returns the newest plans of an application's stages; nil for a policy that has none.
+type Plans func(model.AppID) []*model.Plan
+
+// Observe takes note of what an observation changed that the cluster has applied, and returns
+// the accounts of the jobs that are complete: their last facts have come, or are overdue.
+func (a *Accounts) Observe(fact model.Fact, plans Plans) []*Job {
+	a.follow(plans)
+	var done []*Job
+	complete := func(app model.AppID) {
+		if j, ok := a.close(app); ok {
+			done = append(done, j)
+		}
+	}
+	if f, is := fact.(model.JobFact); is && f.Done {
+		complete(f.App)
+	}
+	for _, app := range a.overdue() {
+		complete(app)
+	}
+	return done
+}
+
+// End returns the accounts of the jobs that have ended and whose last facts have not come.
+func (a *Accounts) End() []*Job {
+	var done []*Job
+	for _, app := range a.ended() {
+		if j, ok := a.close(app); ok {
+			done = append(done, j)
+		}
+	}
+	return done
+}
 
 // follow takes note of the containers that were allocated since it was called last, at
-// the plans of a log, nil for none.
-func (a *accounts) follow(log *engine.Log) {
+// the newest plans.
+func (a *Accounts) follow(plans Plans) {
 	a.dirty, a.mark = a.view.Changed(a.mark, a.dirty[:0])
 	if len(a.jobs) > 2*len(a.view.Jobs())+1000 {
 		a.forget()
@@ -118,8 +162,8 @@ func (a *accounts) follow(log *engine.Log) {
 		if p.closed {
 			continue
 		}
-		a.allocated(&p.maps, j.Map, planOf(log, j.ID, model.StageMap))
-		a.allocated(&p.reduces, j.Reduce, planOf(log, j.ID, model.StageReduce))
+		a.allocated(&p.maps, j.Map, planOf(plans, j.ID, model.StageMap))
+		a.allocated(&p.reduces, j.Reduce, planOf(plans, j.ID, model.StageReduce))
 		if j.State.Final() && !p.over {
 			p.over = true
 			a.over = append(a.over, overJob{j.ID, a.view.Now()})
@@ -130,11 +174,11 @@ func (a *accounts) follow(log *engine.Log) {
 	}
 }
 
-func planOf(log *engine.Log, app model.AppID, stage model.Stage) *model.Plan {
-	if log == nil {
+func planOf(plans Plans, app model.AppID, stage model.Stage) *model.Plan {
+	if plans == nil {
 		return nil
 	}
-	for _, p := range log.Plans(app) {
+	for _, p := range plans(app) {
 		if p.Stage == stage {
 			return p
 		}
@@ -144,7 +188,7 @@ func planOf(log *engine.Log, app model.AppID, stage model.Stage) *model.Plan {
 
 // allocated takes note of what was allocated to a stage since the last look. A container
 // that was lost is taken off where it ran, or else where most are wanted.
-func (a *accounts) allocated(p *stagePlaced, s *state.Stage, plan *model.Plan) {
+func (a *Accounts) allocated(p *stagePlaced, s *state.Stage, plan *model.Plan) {
 	for rack, n := range s.LaunchedByRack() {
 		p.seen, p.wanted = topology.Extend(p.seen, rack), topology.Extend(p.wanted, rack)
 		for ; p.seen[rack] < n; p.seen[rack]++ {
@@ -168,7 +212,7 @@ func (a *accounts) allocated(p *stagePlaced, s *state.Stage, plan *model.Plan) {
 // wantedOn returns the rack on which a plan wants a container that was allocated on one: that
 // rack while the plan wants more there, or has no racks, or has all it wants; else
 // where most is missing.
-func (a *accounts) wantedOn(p *stagePlaced, s *state.Stage, plan *model.Plan, rack int) int {
+func (a *Accounts) wantedOn(p *stagePlaced, s *state.Stage, plan *model.Plan, rack int) int {
 	if plan == nil || len(plan.Racks) == 0 {
 		return rack
 	}
@@ -197,34 +241,34 @@ func (a *accounts) wantedOn(p *stagePlaced, s *state.Stage, plan *model.Plan, ra
 
 // close returns the account of a job whose last facts have come; false if the job is
 // not known or was closed before.
-func (a *accounts) close(app model.AppID) (*JobAccount, bool) {
+func (a *Accounts) close(app model.AppID) (*Job, bool) {
 	j, p := a.view.Job(app), a.jobs[app]
 	if j == nil || p == nil || p.closed {
 		return nil, false
 	}
 	p.closed = true
 	maps, reduces := j.Map.LaunchedByRack(), j.Reduce.LaunchedByRack()
-	acc := &JobAccount{App: app, Ended: a.view.Now(), began: p.began}
+	acc := &Job{App: app, Ended: a.view.Now(), Began: p.began}
 	acc.Maps, acc.Reduces = a.stage(&p.maps, maps), a.stage(&p.reduces, reduces)
 	if sum(reduces) > 0 {
 		out, n := j.Output.ByRack, sum(reduces)
 		acc.Shuffle = Bytes{shuffle.CrossRack(out, reduces), shuffle.CrossRack(out, p.reduces.wanted), shuffle.CrossRack(out, shuffle.FewestBytes(out, n))}
 		acc.Busiest = Bytes{shuffle.Busiest(out, reduces), shuffle.Busiest(out, p.reduces.wanted), leastBusiest(out)}
-		acc.flows[0] = a.shuffleFlows(out, reduces)
-		acc.flows[1] = a.shuffleFlows(out, p.reduces.wanted)
+		acc.Flows[0] = a.shuffleFlows(out, reduces)
+		acc.Flows[1] = a.shuffleFlows(out, p.reduces.wanted)
 	}
 	if j.Input.Known {
 		for i, counts := range [...][]int{maps, p.maps.wanted} {
 			read := a.mapReads(j.Input.Blocks, counts)
-			acc.flows[i] = append(acc.flows[i], read...)
+			acc.Flows[i] = append(acc.Flows[i], read...)
 			bytes := model.Bytes(0)
 			for _, f := range read {
-				bytes += model.Bytes(f.bytes)
+				bytes += model.Bytes(f.Bytes)
 			}
 			if i == 0 {
-				acc.MapRead.Recorded = bytes
+				acc.MapRead.Recorded, acc.Blocks.All, acc.Blocks.Recorded = bytes, len(j.Input.Blocks), len(j.Input.Blocks)-len(read)
 			} else {
-				acc.MapRead.Policy = bytes
+				acc.MapRead.Policy, acc.Blocks.Policy = bytes, len(j.Input.Blocks)-len(read)
 			}
 		}
 	}
@@ -232,7 +276,7 @@ func (a *accounts) close(app model.AppID) (*JobAccount, bool) {
 }
 
 // overdue returns the jobs whose last facts have not come in time.
-func (a *accounts) overdue() []model.AppID {
+func (a *Accounts) overdue() []model.AppID {
 	var out []model.AppID
 	for len(a.over) > 0 && a.view.Now().Sub(a.over[0].at) >= lastFactsWithin {
 		out = append(out, a.over[0].app)
@@ -242,7 +286,7 @@ func (a *accounts) overdue() []model.AppID {
 }
 
 // ended returns the jobs that have ended and were not closed, in order.
-func (a *accounts) ended() []model.AppID {
+func (a *Accounts) ended() []model.AppID {
 	var out []model.AppID
 	for app, p := range a.jobs { // order-free: sorted below
 		if j := a.view.Job(app); j != nil && j.State.Final() && !p.closed {
@@ -253,9 +297,9 @@ func (a *accounts) ended() []model.AppID {
 	return out
 }
 
-// firstBegan returns when the first reduce of any job began that is not closed, the latest
+// FirstBegan returns when the first reduce of any job began that is not closed, the latest
 // time of all without any.
-func (a *accounts) firstBegan() model.Time {
+func (a *Accounts) FirstBegan() model.Time {
 	first := model.Time(math.MaxInt64)
 	for _, p := range a.jobs { // order-free: a minimum
 		if !p.closed && p.began > 0 {
@@ -265,8 +309,8 @@ func (a *accounts) firstBegan() model.Time {
 	return min(first, a.view.Now())
 }
 
-// unfinished counts the jobs that have not ended.
-func (a *accounts) unfinished() int {
+// Unfinished counts the jobs that have not ended.
+func (a *Accounts) Unfinished() int {
 	n := 0
 	for _, p := range a.jobs { // order-free: a count
 		if !p.closed {
@@ -277,7 +321,7 @@ func (a *accounts) unfinished() int {
 }
 
 // forget drops what is kept of jobs that the cluster has forgotten.
-func (a *accounts) forget() {
+func (a *Accounts) forget() {
 	for app := range a.jobs { // order-free: each on its own
 		if a.view.Job(app) == nil {
 			delete(a.jobs, app)
@@ -285,11 +329,11 @@ func (a *accounts) forget() {
 	}
 }
 
-func (a *accounts) stage(p *stagePlaced, allocated []int) StageAccount {
-	return StageAccount{Allocated: a.byID(allocated), Wanted: a.byID(p.wanted), Moved: p.moved, Planned: p.planned}
+func (a *Accounts) stage(p *stagePlaced, allocated []int) Stage {
+	return Stage{Allocated: a.byID(allocated), Wanted: a.byID(p.wanted), Moved: p.moved, Planned: p.planned}
 }
 
-func (a *accounts) byID(counts []int) map[model.RackID]int {
+func (a *Accounts) byID(counts []int) map[model.RackID]int {
 	out := map[model.RackID]int{}
 	racks := a.view.Racks()
 	for r, n := range counts {
@@ -301,13 +345,13 @@ func (a *accounts) byID(counts []int) map[model.RackID]int {
 }
 
 // shuffleFlows are the bytes from rack to rack of a shuffle with hash-uniform keys.
-func (a *accounts) shuffleFlows(output []model.Bytes, reduces []int) []flow {
+func (a *Accounts) shuffleFlows(output []model.Bytes, reduces []int) []Flow {
 	n, racks := sum(reduces), a.view.Racks()
-	var flows []flow
+	var flows []Flow
 	for src, m := range output {
 		for dst, k := range reduces {
 			if src != dst && m > 0 && k > 0 {
-				flows = append(flows, flow{shuffled, racks[src].ID, racks[dst].ID, float64(m) * float64(k) / float64(n)})
+				flows = append(flows, Flow{Shuffled, racks[src].ID, racks[dst].ID, float64(m) * float64(k) / float64(n)})
 			}
 		}
 	}
@@ -332,7 +376,7 @@ func leastBusiest(output []model.Bytes) model.Bytes {
 // rack: as few as a good assignment of blocks to maps leaves. Each block goes to the
 // rack with a replica that has most maps left, those with the fewest replicas first. It
 // costs O(blocks (log blocks + replicas)).
-func (a *accounts) mapReads(blocks []state.InputBlock, maps []int) []flow {
+func (a *Accounts) mapReads(blocks []state.InputBlock, maps []int) []Flow {
 	if sum(maps) == 0 {
 		return nil
 	}
@@ -360,7 +404,7 @@ func (a *accounts) mapReads(blocks []state.InputBlock, maps []int) []flow {
 		}
 		left[best]--
 	}
-	var flows []flow
+	var flows []Flow
 	for _, i := range remote {
 		b := &blocks[i]
 		if len(b.Racks) == 0 {
@@ -368,7 +412,7 @@ func (a *accounts) mapReads(blocks []state.InputBlock, maps []int) []flow {
 		}
 		dst := slices.Index(left, slices.Max(left))
 		left[dst]--
-		flows = append(flows, flow{mapRead, racks[b.Racks[0]].ID, racks[dst].ID, float64(b.Length)})
+		flows = append(flows, Flow{MapRead, racks[b.Racks[0]].ID, racks[dst].ID, float64(b.Length)})
 	}
 	return flows
 }
