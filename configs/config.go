@@ -18,7 +18,11 @@
 //	advanced  "true": the key's path begins with "advanced."
 package configs
 
-import "heddle/configs/strict"
+import (
+	"cmp"
+
+	"heddle/configs/strict"
+)
 
 // Mode is what the service does with what it sees.
 type Mode string
@@ -61,6 +65,8 @@ type Config struct {
 	Network NetworkConfig `yaml:"network" reload:"true"`
 	// The scheduling policy and its parameters.
 	Policy PolicyConfig `yaml:"policy" reload:"true"`
+	// Policies beside the one above that make plans of the same observations, and steer nothing.
+	Shadow ShadowConfig `yaml:"shadow" reload:"true"`
 	// The cluster state in memory.
 	State StateConfig `yaml:"state"`
 	// The HTTP server for REST and metrics. The file that `--web.config.file` names sets
@@ -149,6 +155,28 @@ type PolicyConfig struct {
 	// The policy's own parameters. The policy checks them, and has a default for each.
 	Params strict.Params `yaml:"params"`
 }
+
+// ShadowConfig holds the policies that are only compared.
+type ShadowConfig struct {
+	// The policies. `/v1/shadow` and `heddle_regret_bytes_total` say what each would have saved and lost.
+	Policies []ShadowPolicy `yaml:"policies" reload:"true"`
+	// The share of heddle's main loop that they may take together. Beyond it they skip rounds, and
+	// `heddle_shadow_skipped_total` counts.
+	LoopTime float64 `yaml:"loop_time" default:"0.1" reload:"true"`
+}
+
+// ShadowPolicy is one policy that is only compared.
+type ShadowPolicy struct {
+	// The policy's name. `heddle policies` lists them.
+	Name string `yaml:"name"`
+	// What REST and metrics call it. The default is its name.
+	Label string `yaml:"label" format:"name"`
+	// The policy's own parameters. The policy checks them, and has a default for each.
+	Params strict.Params `yaml:"params"`
+}
+
+// Called returns what REST and metrics call the policy.
+func (p *ShadowPolicy) Called() string { return cmp.Or(p.Label, p.Name) }
 
 // StateConfig holds the limits of the cluster state in memory.
 type StateConfig struct {

@@ -21,6 +21,7 @@ func (c *Config) rules(v *strict.Validator, knownPolicy func(name string, params
 	c.networkRules(v)
 	c.timingRules(v)
 	c.Policy.rules(v, knownPolicy)
+	c.shadowRules(v, knownPolicy)
 	c.relayRules(v)
 }
 
@@ -158,6 +159,43 @@ func (c *PolicyConfig) rules(v *strict.Validator, known func(name string, params
 	}
 	for _, e := range split(err) {
 		v.Add(&c.Name, e.Error())
+	}
+}
+
+// mostShadows bounds the policies that are compared: each keeps an account of every live job.
+const mostShadows = 8
+
+func (c *Config) shadowRules(v *strict.Validator, known func(name string, params []byte) error) {
+	s := &c.Shadow
+	if !(s.LoopTime > 0 && s.LoopTime <= 0.5) {
+		v.Add(&s.LoopTime, fmt.Sprintf("%g: must be above 0 and at most 0.5", s.LoopTime))
+	}
+	if len(s.Policies) > mostShadows {
+		v.Add(&s.Policies, fmt.Sprintf("%d policies: at most %d can be compared at once", len(s.Policies), mostShadows))
+	}
+	taken := map[string]bool{}
+	if c.Mode != ModeObserve {
+		taken[c.Policy.Name] = true
+	}
+	for i := range s.Policies {
+		p := &s.Policies[i]
+		at := strict.RowPath("shadow.policies", i)
+		if p.Name == "" {
+			v.AddPath(at, "name: needed")
+			continue
+		}
+		if taken[p.Called()] {
+			v.AddPath(at, p.Called()+" is the name or label of another policy; give each a label of its own")
+		}
+		taken[p.Called()] = true
+		if known == nil {
+			continue
+		}
+		if err := known(p.Name, p.Params.JSON()); err != nil {
+			for _, e := range split(err) {
+				v.AddPath(at, e.Error())
+			}
+		}
 	}
 }
 

@@ -103,7 +103,7 @@ func importRules() []importRule {
 		{"cmd/heddle/internal/historyfile", shuffle},
 		{"cmd/heddle/internal/recording", and(model, "core/trace")},
 		{"cmd/heddle/internal/policylist", policies},
-		{"cmd/heddle/internal/loop", and(policies, "core/state/snapshot", "core/engine")},
+		{"cmd/heddle/internal/loop", and(policies, "core/state/snapshot", "core/engine", "core/account")},
 	}
 }
 

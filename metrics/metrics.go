@@ -132,8 +132,13 @@ func (c *Collector) Collect(ch chan<- prometheus.Metric) {
 	for _, k := range snapshot.TrafficKinds() {
 		c.pairs[k].collect(s, k, &snap.Traffic)
 	}
-	for p, b := range snap.Traffic.Regret { // order-free: the registry sorts
-		s.put(regret, b, p)
+	for i := range snap.Accounts {
+		a := &snap.Accounts[i]
+		s.put(regret, float64(a.Saved), a.Policy, "saved")
+		s.put(regret, float64(a.Lost), a.Policy, "lost")
+		if !a.Decides {
+			s.put(shadowSkipped, float64(a.Skipped), a.Policy)
+		}
 	}
 	l := snap.Cluster.Localities
 	s.put(localities, float64(l.NodeLocal), "node_local")

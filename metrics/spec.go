@@ -48,6 +48,7 @@ const (
 	decisions
 	rejected
 	regret
+	shadowSkipped
 	rackMismatches
 	hostsWithoutRack
 	unknownHosts
@@ -98,7 +99,8 @@ func scraped() [metricCount]spec {
 		localities:        {"heddle_containers_allocated_total", counter, []string{"locality"}, "Containers the scheduler allocated since heddle started, by locality level; ResourceManager restarts do not reset it."},
 		decisions:         {"heddle_decisions_total", counter, []string{"policy", "reason"}, "Verified decisions, by the policy in charge and its reason."},
 		rejected:          {"heddle_rejected_placements_total", counter, []string{"policy", "rule"}, "Proposals of the policy that the engine dropped, by the rule they broke."},
-		regret:            {"heddle_regret_bytes_total", counter, []string{"policy"}, "Shuffle bytes that crossed racks above what the policy's plan would have sent, summed over finished jobs."},
+		regret:            {"heddle_regret_bytes_total", counter, []string{"policy", "direction"}, "What finished jobs sent across racks above what they would have with their tasks where the policy wanted them (direction saved: the bytes its plans would have saved), and below it (lost)."},
+		shadowSkipped:     {"heddle_shadow_skipped_total", counter, []string{"policy"}, "Rounds in which a policy of shadow.policies made no plans, since its share of the loop's time was spent."},
 		rackMismatches:    {"heddle_rack_mismatches", gauge, nil, "Hosts that ResourceManager, NameNode and the site's table do not put in one rack; /v1/cluster names them."},
 		hostsWithoutRack:  {"heddle_hosts_without_rack", gauge, nil, "NodeManagers in /default-rack: the topology does not know them."},
 		unknownHosts:      {"heddle_unknown_hosts_total", counter, nil, "Hosts of tasks, containers or replicas that no source places in a rack, each counted once; they count as hosts of /default-rack."},

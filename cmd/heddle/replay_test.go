@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"heddle/cmd/heddle/internal/loop"
 	"heddle/core/engine"
 	"heddle/core/lab/replay"
 	"heddle/core/model"
@@ -111,6 +112,10 @@ func checkReplay(t *testing.T, h *trace.Header, all []trace.Record, live *snapsh
 	if diff := cmp.Diff(encode(t, live), encode(t, again(t, h, all))); diff != "" {
 		t.Errorf("the recording gives another state (-service +recording):\n%s", diff)
 	}
+	run := &res.Runs[0]
+	if a := &live.Accounts[0]; a.Jobs > run.Jobs || a.Jobs == run.Jobs && (a.Saved != run.Regret.Saved || a.Lost != run.Regret.Lost || a.Wanted.Total != run.CrossRack.Total || a.Recorded.Total != run.Recorded.Total) {
+		t.Errorf("the service counted %+v, the replay %+v", a, run.Totals)
+	}
 	if got := live.App(model.AppID(fakehadoop.TeraSort)); got == nil || got.MapOutput.Reported != 208000720 {
 		t.Errorf("%+v", got)
 	}
@@ -129,10 +134,12 @@ func again(t *testing.T, h *trace.Header, all []trace.Record) *snapshot.Snapshot
 	}
 	c := state.New(s.State)
 	e := engine.New(s.Engine, p, c)
+	follower := loop.NewFollower(h.Policy, e, c.View())
 	var last *snapshot.Snapshot
 	publish := func() {
 		last = c.Snapshot()
 		e.Log().AddTo(last)
+		last.Accounts = append(last.Accounts, follower.Account(true))
 	}
 	for i := range all {
 		o := all[i].Observation
@@ -140,6 +147,7 @@ func again(t *testing.T, h *trace.Header, all []trace.Record) *snapshot.Snapshot
 			continue
 		}
 		_, _ = engine.Step(c, e, *o)
+		follower.Observe(o.Fact)
 		if f, is := o.Fact.(model.RoundFact); is && f.App == "" {
 			publish()
 		}

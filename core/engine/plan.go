@@ -51,9 +51,6 @@ func (e *Engine) plan(now model.Time, jobs []*state.Job) ([]model.Decision, erro
 	}
 	e.log.add(changed)
 	e.log.prune(e.in.View)
-	for i := range changed {
-		e.cluster.SetReduceTargets(e.opts.Name, changed[i].Plan)
-	}
 	return changed, nil
 }
 

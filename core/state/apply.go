@@ -94,12 +94,7 @@ func (c *Cluster) applyJobFact(o model.Observation) {
 	case model.ContainersFact:
 		c.changeJob(f.App, func(j *Job) { jobs.ApplyContainers(j, f, c.nodes) })
 	case *model.JobFact:
-		c.changeJob(f.App, func(j *Job) {
-			jobs.ApplyProgress(j, f)
-			if f.Done && !c.cfg.NoTraffic {
-				c.traffic.Close(j)
-			}
-		})
+		c.changeJob(f.App, func(j *Job) { jobs.ApplyProgress(j, f) })
 	case model.JobConfFact:
 		c.changeJob(f.App, func(j *Job) {
 			jobs.ApplyConf(j, f)

@@ -83,14 +83,6 @@ func (c *Cluster) sample() {
 	c.counts.EstimatedLoads += by.Sample(racks, c.now, out, in)
 }
 
-// SetReduceTargets stores where a policy's newest plan wants reduces:
-// what the job then sends across racks is measured against it.
-func (c *Cluster) SetReduceTargets(policy string, p *model.Plan) {
-	if j := c.jobs.Job(p.App); j != nil {
-		c.traffic.SetReduceTargets(j, policy, p, c.nodes.Hosts())
-	}
-}
-
 // SourceAge returns how old a source's last good poll is at now; ok is false before
 // the first one.
 func (c *Cluster) SourceAge(src model.Source, now model.Time) (age model.Duration, ok bool) {

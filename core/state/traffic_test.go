@@ -2,7 +2,6 @@ package state_test
 
 import (
 	"encoding/json"
-	"math"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -97,29 +96,5 @@ func TestOneReplicaStaysHome(t *testing.T) {
 		if got := f.c.Snapshot().App(id).CrossRack[snapshot.TrafficWrite]; got != want {
 			t.Errorf("replication %d: %d bytes across racks, want %d", replication, got, want)
 		}
-	}
-}
-
-// TestRegret: a job whose reduces ran elsewhere than the plan wanted costs the
-// difference, once, when its last facts have come.
-func TestRegret(t *testing.T) {
-	t.Parallel()
-	const id = "application_1_0001"
-	f := newFeed(state.DefaultConfig()).apply(nodes(2, 1), apps(app(1, "ann", 999_000)),
-		model.JobFact{App: id, MapsTotal: 2, MapsCompleted: 2, ReducesTotal: 10, ReducesPending: 10},
-		model.TasksFact{App: id, Tasks: []model.Task{mapDone(0, 1, 900), mapDone(1, 2, 100)}})
-	plan := &model.Plan{App: id, Stage: model.StageReduce, Rank: 1, Reason: model.ReasonMapOutput, Racks: []model.RackTarget{{Rack: "/rack1", Count: 9}, {Rack: "/rack2", Count: 1}}}
-	f.c.SetReduceTargets("p", plan)
-	f.apply(model.TasksFact{App: id, Tasks: []model.Task{reduce(0, 2, model.TaskSucceeded, 1000)}}) // all on rack2
-	later := *plan
-	later.Racks = []model.RackTarget{{Rack: "/rack2", Count: 10}}
-	f.c.SetReduceTargets("p", &later) // a plan made while reduces run does not count
-	f.later(model.Second).apply(counters(id, 1000, 1000, 1000))
-	for range 2 {
-		f.apply(model.JobFact{App: id, MapsTotal: 2, MapsCompleted: 2, ReducesTotal: 10, ReducesCompleted: 10, Done: true})
-	}
-	// 900 went from rack1 to rack2; 9/1 would have sent 0.1*900 + 0.9*100.
-	if got := f.c.Snapshot().Traffic.Regret["p"]; math.Abs(got-(900-180)) > 1e-6 {
-		t.Errorf("regret %v, want 720", got)
 	}
 }

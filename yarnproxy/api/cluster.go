@@ -154,10 +154,9 @@ func getPolicies(q *query) (any, error) {
 // trafficBody is GET /v1/traffic: square matrices in the order of Racks, from
 // row to column, bytes since heddle started.
 type trafficBody struct {
-	Racks  []model.RackID                     `json:"racks"`
-	Bytes  map[snapshot.TrafficKind][][]int64 `json:"bytes"`
-	Total  map[snapshot.TrafficKind]int64     `json:"cross_rack_bytes"` // off the diagonal
-	Regret map[string]int64                   `json:"regret_bytes"`     // by policy
+	Racks []model.RackID                     `json:"racks"`
+	Bytes map[snapshot.TrafficKind][][]int64 `json:"bytes"`
+	Total map[snapshot.TrafficKind]int64     `json:"cross_rack_bytes"` // off the diagonal
 }
 
 func getTraffic(q *query) (any, error) {
@@ -166,14 +165,28 @@ func getTraffic(q *query) (any, error) {
 		return nil, err
 	}
 	t := &q.cache.snap.Traffic
-	b := trafficBody{Racks: emptyNotNil(t.Racks), Bytes: map[snapshot.TrafficKind][][]int64{}, Total: map[snapshot.TrafficKind]int64{}, Regret: map[string]int64{}}
+	b := trafficBody{Racks: emptyNotNil(t.Racks), Bytes: map[snapshot.TrafficKind][][]int64{}, Total: map[snapshot.TrafficKind]int64{}}
 	for _, kind := range snapshot.TrafficKinds() {
 		if only == "" || string(kind) == only {
 			b.Bytes[kind], b.Total[kind] = square(t.Bytes[kind], len(t.Racks))
 		}
 	}
-	for p, r := range t.Regret { // order-free: a copy
-		b.Regret[p] = int64(r)
+	return b, nil
+}
+
+// shadowBody is GET /v1/shadow.
+type shadowBody struct {
+	Policies []snapshot.PolicyAccount `json:"policies"`
+}
+
+func getShadow(q *query) (any, error) {
+	if err := q.check(); err != nil {
+		return nil, err
+	}
+	b := shadowBody{Policies: []snapshot.PolicyAccount{}}
+	for _, a := range q.cache.snap.Accounts {
+		a.Recent = emptyNotNil(a.Recent)
+		b.Policies = append(b.Policies, a)
 	}
 	return b, nil
 }

@@ -39,6 +39,7 @@ func TestEveryReadSaysItsSnapshot(t *testing.T) {
 		{"/v1/nodes", "/v1/nodes?limit=5", true},
 		{"/v1/policies", "/v1/policies", false},
 		{"/v1/traffic", "/v1/traffic", true},
+		{"/v1/shadow", "/v1/shadow", true},
 		{"/v1/applications", "/v1/applications", true},
 		{"/v1/applications/{id}", "/v1/applications/" + string(sorting), true},
 		{"/v1/applications/{id}/preferences", "/v1/applications/" + string(sorting) + "/preferences?stage=reduce", true},
@@ -249,26 +250,41 @@ func TestTraffic(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, nil)
 	r.snap.Store(&snapshot.Snapshot{Seq: 9, At: start, Traffic: snapshot.Traffic{
-		Racks:  []model.RackID{"/a", "/b", "/c"},
-		Bytes:  map[snapshot.TrafficKind][][]float64{snapshot.TrafficShuffle: {{5, 7.9}, nil, {1}}},
-		Regret: map[string]float64{"fair": 12.5},
+		Racks: []model.RackID{"/a", "/b", "/c"},
+		Bytes: map[snapshot.TrafficKind][][]float64{snapshot.TrafficShuffle: {{5, 7.9}, nil, {1}}},
 	}})
 	var got struct {
-		Bytes  map[string][][]int64 `json:"bytes"`
-		Cross  map[string]int64     `json:"cross_rack_bytes"`
-		Regret map[string]int64     `json:"regret_bytes"`
+		Bytes map[string][][]int64 `json:"bytes"`
+		Cross map[string]int64     `json:"cross_rack_bytes"`
 	}
 	r.get(t, "/v1/traffic", "/v1/traffic").into(t, &got)
 	if diff := cmp.Diff([][]int64{{5, 7, 0}, {0, 0, 0}, {1, 0, 0}}, got.Bytes["shuffle"]); diff != "" {
 		t.Errorf("shuffle (-want +got):\n%s", diff)
 	}
-	if got.Cross["shuffle"] != 8 || got.Regret["fair"] != 12 || len(got.Bytes["write"]) != 3 {
+	if got.Cross["shuffle"] != 8 || len(got.Bytes["write"]) != 3 {
 		t.Errorf("%+v", got)
 	}
 	got.Bytes = nil
 	r.get(t, "/v1/traffic", "/v1/traffic?kind=write").into(t, &got)
 	if len(got.Bytes) != 1 {
 		t.Errorf("kinds %v, want write alone", got.Bytes)
+	}
+}
+
+// TestShadow: each policy's account, as the snapshot has it.
+func TestShadow(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, nil)
+	want := []snapshot.PolicyAccount{
+		{Policy: "nas", Decides: true, Since: start, Jobs: 2, Planned: 1, Recorded: snapshot.CrossRack{Shuffle: 30, MapRead: 12, Total: 42}, Wanted: snapshot.CrossRack{Shuffle: 20, Total: 20}, Saved: 25, Lost: 3,
+			Recent: []snapshot.JobAccount{{App: "application_1_0001", Ended: start, Recorded: 30, Policy: 5, Least: 4}}},
+		{Policy: "dawn", Skipped: 7, Recent: []snapshot.JobAccount{}},
+	}
+	r.snap.Store(&snapshot.Snapshot{Seq: 9, At: start, Accounts: want})
+	var got struct{ Policies []snapshot.PolicyAccount }
+	r.get(t, "/v1/shadow", "/v1/shadow").into(t, &got)
+	if diff := cmp.Diff(want, got.Policies); diff != "" {
+		t.Errorf("policies (-want +got):\n%s", diff)
 	}
 }
 

@@ -37,6 +37,7 @@ func routes() []route {
 		{path: "/v1/nodes", method: http.MethodGet, serve: getNodes, cached: true, about: "nodes, by rack and state"},
 		{path: "/v1/policies", method: http.MethodGet, serve: getPolicies, about: "the policies and their parameters"},
 		{path: "/v1/traffic", method: http.MethodGet, serve: getTraffic, cached: true, about: "bytes from rack to rack"},
+		{path: "/v1/shadow", method: http.MethodGet, serve: getShadow, cached: true, about: "what each policy would have saved and lost"},
 		{path: "/v1/applications", method: http.MethodGet, serve: getApplications, cached: true, about: "applications, by state, user and queue"},
 		{path: "/v1/applications/{id}", method: http.MethodGet, serve: getApplication, about: "one application"},
 		{path: "/v1/applications/{id}/preferences", method: http.MethodGet, serve: getPreferences, fresh: true, about: "where its maps or reduces should go"},

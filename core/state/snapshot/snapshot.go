@@ -19,6 +19,8 @@ type Snapshot struct {
 	Counts    Counts           `json:"counts"`
 	Mismatch  []RackMismatch   `json:"rack_mismatches"`
 
+	// Accounts are those of the policy that decides, if one does, and of the shadows.
+	Accounts []PolicyAccount `json:"accounts,omitempty"`
 	// Plans are the newest plans of an application's stages, maps first.
 	Plans map[model.AppID][]*model.Plan `json:"plans"`
 
@@ -126,9 +128,41 @@ type Output struct {
 
 // Traffic is what moved from rack to rack since heddle started, bytes.
 type Traffic struct {
-	Racks  []model.RackID              `json:"racks"`
-	Bytes  map[TrafficKind][][]float64 `json:"bytes"`  // [source][destination] in the order of Racks; rows and columns may be short
-	Regret map[string]float64          `json:"regret"` // by policy
+	Racks []model.RackID              `json:"racks"`
+	Bytes map[TrafficKind][][]float64 `json:"bytes"` // [source][destination] in the order of Racks; rows and columns may be short
+}
+
+// PolicyAccount compares, over the jobs that ended, where tasks ran with where a policy's plans wanted
+// them (package account).
+type PolicyAccount struct {
+	Policy   string       `json:"policy"`
+	Decides  bool         `json:"decides"` // else it is only compared
+	Since    model.Time   `json:"since_ms"`
+	Jobs     int          `json:"jobs"`
+	Planned  int          `json:"planned_jobs"`              // of them, those for a stage of which a plan named racks
+	Recorded CrossRack    `json:"recorded_cross_rack_bytes"` // where the tasks ran
+	Wanted   CrossRack    `json:"cross_rack_bytes"`          // where the policy wanted them
+	Least    CrossRack    `json:"least_cross_rack_bytes"`    // the least there is, each job on its own
+	Saved    model.Bytes  `json:"saved_bytes"`               // in jobs where it wanted less across racks than happened
+	Lost     model.Bytes  `json:"lost_bytes"`                // in those where it wanted more
+	Skipped  int64        `json:"skipped_rounds"`            // in which it made no plans, for lack of time
+	Recent   []JobAccount `json:"applications"`              // the newest last
+}
+
+// CrossRack is bytes across racks by kind.
+type CrossRack struct {
+	Shuffle model.Bytes `json:"shuffle"`
+	MapRead model.Bytes `json:"map_read"`
+	Total   model.Bytes `json:"total"`
+}
+
+// JobAccount is one job that ended, in bytes across racks.
+type JobAccount struct {
+	App      model.AppID `json:"application"`
+	Ended    model.Time  `json:"ended_ms"`
+	Recorded model.Bytes `json:"recorded_bytes"`
+	Policy   model.Bytes `json:"policy_bytes"`
+	Least    model.Bytes `json:"least_bytes"`
 }
 
 // Index prepares App and Rack once Apps and Racks are complete.

@@ -3,12 +3,9 @@
 package traffic
 
 import (
-	"maps"
-
 	"heddle/core/model"
 	"heddle/core/shuffle"
 	"heddle/core/state/jobs"
-	"heddle/core/state/nodes"
 	"heddle/core/state/snapshot"
 	"heddle/core/topology"
 )
@@ -27,9 +24,8 @@ const (
 // reading of a job's counters adds what is new in it, split over pairs of racks by
 // what is known at that moment.
 type Index struct {
-	pairs  [kinds][][]float64 // bytes by source rack and destination rack
-	byJob  map[model.AppID]*jobTraffic
-	regret map[string]float64 // by policy: shuffle bytes above what its plan would have sent
+	pairs [kinds][][]float64 // bytes by source rack and destination rack
+	byJob map[model.AppID]*jobTraffic
 }
 
 // jobTraffic is what of one job's traffic has been added already.
@@ -40,9 +36,6 @@ type jobTraffic struct {
 	byDst     []float64 // shuffled bytes by destination rack
 	rateOut   []float64 // bytes/s leaving each rack between the last two readings
 	rateIn    []float64
-	planned   []int  // reduces by rack of the last plan made before reduces ran
-	policy    string // whose plan that was
-	closed    bool   // the JobHistory server has reported the last facts
 }
 
 // staleJob is how much older than heddle's first look a job must be for the
@@ -51,7 +44,7 @@ const staleJob = model.Minute
 
 // NewIndex returns an index without traffic.
 func NewIndex() *Index {
-	return &Index{byJob: map[model.AppID]*jobTraffic{}, regret: map[string]float64{}}
+	return &Index{byJob: map[model.AppID]*jobTraffic{}}
 }
 
 // of returns the traffic of a job.
@@ -71,27 +64,6 @@ func (x *Index) Forget(app model.AppID) { delete(x.byJob, app) }
 func (x *Index) StopRates(app model.AppID) {
 	if t := x.byJob[app]; t != nil {
 		t.rateOut, t.rateIn = nil, nil
-	}
-}
-
-// SetReduceTargets stores where a policy's plan, made before any reduce was
-// launched, wants them: the regret of what the job then sends across racks is
-// measured against it.
-func (x *Index) SetReduceTargets(j *jobs.Job, policy string, p *model.Plan, hosts *nodes.Hosts) {
-	launched := 0
-	for _, n := range j.Reduce.LaunchedByRack() {
-		launched += n
-	}
-	if p.Stage != model.StageReduce || launched > 0 || len(p.Racks) == 0 {
-		return
-	}
-	t := x.of(j.ID)
-	t.policy, t.planned = policy, t.planned[:0]
-	for _, target := range p.Racks {
-		if r, ok := hosts.LookupRack(target.Rack); ok {
-			t.planned = topology.Extend(t.planned, r)
-			t.planned[r] = target.Count
-		}
 	}
 }
 
@@ -251,21 +223,6 @@ func (x *Index) add(t *jobTraffic, p pair, bytes, perSecond float64) {
 	t.rateIn[p.dst] += bytes * perSecond
 }
 
-// Close adds the regret of a job whose last facts have come: what it sent across
-// racks above what the plan made before its reduces ran would have sent.
-func (x *Index) Close(j *jobs.Job) {
-	t := x.of(j.ID)
-	if t.closed {
-		return
-	}
-	t.closed = true
-	if t.planned == nil || joinedLate(j) {
-		return
-	}
-	regret := t.crossRack[shuffled] - float64(shuffle.CrossRack(j.Output.ByRack, t.planned))
-	x.regret[t.policy] += max(regret, 0)
-}
-
 // Rates sums the rates of the jobs whose counters are at most maxAge old at now, in
 // bytes/s leaving and entering each of so many racks.
 func (x *Index) Rates(live []*jobs.Job, now model.Time, maxAge model.Duration, racks int) (out, in []float64) {
@@ -303,7 +260,7 @@ func (x *Index) CrossRack(app model.AppID) map[snapshot.TrafficKind]model.Bytes 
 
 // Snapshot returns the sums for a snapshot.
 func (x *Index) Snapshot(racks []snapshot.Rack) snapshot.Traffic {
-	v := snapshot.Traffic{Racks: make([]model.RackID, len(racks)), Bytes: map[snapshot.TrafficKind][][]float64{}, Regret: maps.Clone(x.regret)}
+	v := snapshot.Traffic{Racks: make([]model.RackID, len(racks)), Bytes: map[snapshot.TrafficKind][][]float64{}}
 	for i := range racks {
 		v.Racks[i] = racks[i].ID
 	}

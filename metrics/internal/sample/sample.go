@@ -23,6 +23,9 @@ const (
 // Policy is the name decisions are made under.
 const Policy = "shufflewatcher"
 
+// Shadow names the policy that is only compared.
+const Shadow = "nas"
+
 // Cluster moves one step at a time.
 type Cluster struct {
 	state *state.Cluster
@@ -83,6 +86,10 @@ func (c *Cluster) snapshot() *snapshot.Snapshot {
 	s := c.state.Snapshot()
 	s.Decisions = slices.Clone(c.decisions)
 	s.Counts.RejectedByRule[model.RuleCapacity] = c.rejected
+	s.Accounts = []snapshot.PolicyAccount{
+		{Policy: Policy, Decides: true, Jobs: c.step, Planned: c.step, Saved: model.Bytes(c.step) * 8 * model.MiB, Lost: model.Bytes(c.step) * model.MiB},
+		{Policy: Shadow, Jobs: c.step, Saved: model.Bytes(c.step) * model.MiB, Lost: model.Bytes(c.step) * 2 * model.MiB, Skipped: int64(c.step)},
+	}
 	for i := range s.Decisions {
 		s.Counts.DecidedByReason[s.Decisions[i].Reason()]++
 	}
@@ -193,7 +200,6 @@ func (c *Cluster) runOffPlan() {
 // decided adds a decision for a plan.
 func (c *Cluster) decided(p model.Plan) {
 	c.decisions = append(c.decisions, model.Decision{Seq: uint64(len(c.decisions) + 1), At: c.at, Policy: Policy, Plan: &p})
-	c.state.SetReduceTargets(Policy, &p)
 }
 
 // decide records one decision and one dropped proposal per step.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"heddle/cmd/heddle/internal/loop"
 	"heddle/cmd/heddle/internal/recording"
 	"heddle/cmd/heddle/internal/service"
 	"heddle/cmd/heddle/internal/servicelog"
@@ -138,6 +139,7 @@ func (d *Demo) Once(w io.Writer) error {
 		return err
 	}
 	next := d.header.Start
+	follower := loop.NewFollower(eng.Name(), eng, cluster.View())
 	err = d.each(func(at model.Time, o *model.Observation) bool {
 		if at.Sub(next) > 60*model.Minute { // the service was not running
 			next = at
@@ -149,6 +151,7 @@ func (d *Demo) Once(w io.Writer) error {
 			}
 		}
 		cluster.Apply(*o)
+		follower.Observe(o.Fact)
 		return true
 	})
 	if err != nil {
@@ -157,6 +160,7 @@ func (d *Demo) Once(w io.Writer) error {
 	fmt.Fprintf(w, "Played %s: %.0f s, %d records, decided by %s.\n\n", d.what, d.span().Seconds(), d.records, d.loaded.Config.Policy.Name)
 	s := cluster.Snapshot()
 	eng.Log().AddTo(s)
+	s.Accounts = append(s.Accounts, follower.Account(true))
 	return writeTables(w, s)
 }
 

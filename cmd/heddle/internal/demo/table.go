@@ -23,7 +23,22 @@ func writeTables(w io.Writer, s *snapshot.Snapshot) error {
 		return err
 	}
 	fmt.Fprintln(w)
-	return terminal.Table(w, func(w io.Writer) { preferenceTable(w, s) })
+	if err := terminal.Table(w, func(w io.Writer) { preferenceTable(w, s) }); err != nil {
+		return err
+	}
+	fmt.Fprintln(w)
+	return terminal.Table(w, func(w io.Writer) { accountTable(w, s) })
+}
+
+// accountTable compares what ended jobs sent across racks with what they would have where each
+// policy wanted their tasks.
+func accountTable(w io.Writer, s *snapshot.Snapshot) {
+	fmt.Fprintln(w, "POLICY\tENDED JOBS\tCROSS-RACK\tWITH ITS PLANS\tWOULD SAVE\tWOULD LOSE")
+	for i := range s.Accounts {
+		a := &s.Accounts[i]
+		size := func(b model.Bytes) string { return terminal.Bytes(float64(b)) }
+		fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\t%s\n", a.Policy, a.Jobs, size(a.Recorded.Total), size(a.Wanted.Total), size(a.Saved), size(a.Lost))
+	}
 }
 
 func rackTable(w io.Writer, s *snapshot.Snapshot) {

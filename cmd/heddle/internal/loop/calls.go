@@ -77,21 +77,31 @@ func (l *Loop) Suppose(ctx context.Context, app model.App, facts []model.Fact) (
 	return o.policy, o.plans, o.err
 }
 
-// Reconfigure replaces the policy, unless build returns nil, and the settings of
-// NetSat. If build fails, nothing changes.
-func (l *Loop) Reconfigure(ctx context.Context, to model.PolicyFact, build func(*state.Cluster) (*engine.Engine, error)) error {
+// Policies are those of a configuration.
+type Policies struct {
+	Engine     *engine.Engine // nil decides nothing
+	Shadows    []Shadow
+	ShadowTime float64
+}
+
+// Reconfigure replaces the policy, unless build returns no engine, the shadows, and the
+// settings of NetSat. If build fails, nothing changes.
+func (l *Loop) Reconfigure(ctx context.Context, to model.PolicyFact, build func(*state.Cluster) (Policies, error)) error {
 	failed := make(chan error, 1)
 	err := l.do(ctx, func() {
-		e, err := build(l.cluster)
+		built, err := build(l.cluster)
 		if failed <- err; err != nil {
 			return
 		}
+		e := built.Engine
 		if e != nil {
 			if l.engine != nil {
 				e.Continue(l.engine)
 			}
 			l.engine = e
 		}
+		l.followers.budget.share = built.ShadowTime
+		l.follow(l.engine, built.Shadows)
 		_ = l.step(to) // plans nothing
 	})
 	if err != nil {

@@ -31,6 +31,8 @@ type Metrics interface {
 type Options struct {
 	Cluster      *state.Cluster // owned by the loop
 	Engine       *engine.Engine // nil in observe mode
+	Shadows      []Shadow       // compared with what happens
+	ShadowTime   float64        // the share of the time that they may take, 0 to 1
 	QueueLength  int            // the most observations that wait (I6)
 	PublishEvery time.Duration  // between rounds, each followed by a snapshot
 	SampleEvery  time.Duration  // between samples of the uplinks
@@ -55,14 +57,18 @@ type Loop struct {
 	subscriber func(*snapshot.Snapshot)
 	warnings   warnings
 	rounds     roundLog
+	followers  followers
 }
 
 // New returns a loop that has not begun.
 func New(o Options) *Loop {
-	return &Loop{
+	l := &Loop{
 		opts: o, cluster: o.Cluster, engine: o.Engine, log: o.Log,
 		in: make(chan model.Observation, o.QueueLength), calls: make(chan func()), subscriber: func(*snapshot.Snapshot) {},
 	}
+	l.followers.budget.share = o.ShadowTime
+	l.follow(o.Engine, o.Shadows)
+	return l
 }
 
 // Subscribe calls a function with every published snapshot, in the loop's goroutine.
@@ -133,6 +139,7 @@ func (l *Loop) apply(o model.Observation) {
 	}
 	l.cluster.Apply(o)
 	l.recorder.Observation(o)
+	l.followers.observe(o.Fact)
 }
 
 // step has the loop itself do something now, and records that and what was decided.
@@ -143,6 +150,10 @@ func (l *Loop) step(f model.Fact) error {
 	for i := range decisions {
 		l.recorder.Decision(decisions[i])
 	}
+	if round, is := f.(model.RoundFact); is {
+		l.followers.plan(round, o.At)
+	}
+	l.followers.observe(f)
 	return err
 }
 
@@ -161,6 +172,7 @@ func (l *Loop) publish() {
 	if l.engine != nil {
 		l.engine.Log().AddTo(s)
 	}
+	l.followers.addTo(s)
 	l.snapshot.Store(s)
 	l.subscriber(s)
 	l.warnings.log(l.log, s)

@@ -5,10 +5,10 @@ import (
 	"strings"
 	"time"
 
+	"heddle/cmd/heddle/internal/loop"
 	"heddle/cmd/heddle/internal/servicelog"
 	"heddle/cmd/heddle/internal/settings"
 	"heddle/configs"
-	"heddle/core/engine"
 	"heddle/core/model"
 	"heddle/core/state"
 )
@@ -30,17 +30,22 @@ func (s *Service) Reload(ctx context.Context, load func() (*configs.Loaded, erro
 	cfg := &next.Config
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	policy := func(cluster *state.Cluster) (*engine.Engine, error) {
-		if cfg.Mode == configs.ModeObserve {
-			return nil, nil // nothing is decided
+	policies := func(cluster *state.Cluster) (loop.Policies, error) {
+		of := loop.Policies{ShadowTime: cfg.Shadow.LoopTime}
+		var err error
+		if cfg.Mode != configs.ModeObserve {
+			of.Engine, err = settings.Engine(cfg, cluster)
 		}
-		return settings.Engine(cfg, cluster)
+		if err == nil {
+			of.Shadows, err = settings.Shadows(cfg, cluster)
+		}
+		return of, err
 	}
 	to := model.PolicyFact{Saturation: model.Saturation(settings.Saturation(cfg))}
 	if cfg.Mode != configs.ModeObserve {
 		to.Policy, to.Params = cfg.Policy.Name, string(cfg.Policy.Params.JSON())
 	}
-	if err := s.loop.Reconfigure(ctx, to, policy); err != nil {
+	if err := s.loop.Reconfigure(ctx, to, policies); err != nil {
 		s.log.Error("configuration not reloaded; the one in force stays", "error", err)
 		return
 	}

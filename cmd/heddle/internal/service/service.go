@@ -125,11 +125,15 @@ func (s *Service) newLoop(cfg *configs.Config) error {
 			return err
 		}
 	}
+	shadows, err := settings.Shadows(cfg, cluster)
+	if err != nil {
+		return err
+	}
 	pace := func(d strict.Duration) time.Duration {
 		return max(time.Duration(float64(d.Std())/max(s.opts.Speed, 1)), 20*time.Millisecond)
 	}
 	s.loop = loop.New(loop.Options{
-		Cluster: cluster, Engine: policy, QueueLength: cfg.State.QueueLength, Metrics: s.metrics, Log: s.log.Named("loop"), Now: s.opts.Now,
+		Cluster: cluster, Engine: policy, Shadows: shadows, ShadowTime: cfg.Shadow.LoopTime, QueueLength: cfg.State.QueueLength, Metrics: s.metrics, Log: s.log.Named("loop"), Now: s.opts.Now,
 		PublishEvery: pace(cfg.State.PublishInterval), SampleEvery: pace(cfg.Network.Period),
 	})
 	return nil

@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 
+	"heddle/cmd/heddle/internal/loop"
 	"heddle/configs"
 	"heddle/configs/strict"
 	"heddle/core/engine"
@@ -102,6 +103,22 @@ func Engine(c *configs.Config, cluster *state.Cluster) (*engine.Engine, error) {
 		return nil, err
 	}
 	return engine.New(EngineOptions(c), p, cluster), nil
+}
+
+// Shadows builds the policies that are only compared, around a cluster.
+func Shadows(c *configs.Config, cluster *state.Cluster) ([]loop.Shadow, error) {
+	var all []loop.Shadow
+	for i := range c.Shadow.Policies {
+		of := &c.Shadow.Policies[i]
+		p, err := builtin.Registry().New(of.Name, of.Params.JSON())
+		if err != nil {
+			return nil, fmt.Errorf("shadow.policies: %w", err)
+		}
+		o := EngineOptions(c)
+		o.Name = of.Called()
+		all = append(all, loop.Shadow{Label: of.Called(), Engine: engine.New(o, p, cluster)})
+	}
+	return all, nil
 }
 
 // EngineOptions returns the settings of the configured policy's engine.
