@@ -96,8 +96,8 @@ were killed or still run are left out.
 
 --fsck takes the output of 'hdfs fsck / -files -blocks -locations -racks': the maps of a job
 that has as many as the files it reads have splits get the replicas of their blocks, in
-place of the hosts that its history names. MapReduce numbers maps by the size of their
-splits. --hosts names the addresses in it, as /etc/hosts does.
+place of the hosts that its history names, unless these are others. MapReduce numbers maps
+by the size of their splits. --hosts names the addresses in it, as /etc/hosts does.
 
 --since and --until bound when jobs were submitted, by the names of the files: others are
 not read.`,

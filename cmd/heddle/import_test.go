@@ -401,12 +401,19 @@ func TestImportFromHDFS(t *testing.T) {
 // numbers them.
 func TestImportBlocks(t *testing.T) {
 	t.Parallel()
-	var report strings.Builder
-	for i := range 6 { // the last file is the largest, so that it is the first map's
-		fmt.Fprintf(&report, "/data/text/part-%d %d bytes, replicated: replication=2, 1 block(s):  OK\n", i, 1000+i)
-		fmt.Fprintf(&report, "0. BP-1:blk_%d_1 len=%d Live_repl=2  [/rack%d/10.77.%d.1%d:9866, /rack3/10.77.3.13:9866]\n\n", i, 1000+i, i/3+1, i/3+1, i%3+1)
+	// The hosts that the history names for each map; fsck finds a third replica.
+	maps := [][]string{{"33", "22"}, {"33", "23"}, {"31", "12"}, {"32", "12"}, {"33", "11"}, {"11", "22"}}
+	addr := func(host string) string { return fmt.Sprintf("/rack%c/10.77.%c.1%c:9866", host[0], host[0], host[1]) }
+	write := func(first, step int) string {
+		var report strings.Builder
+		for i := range 6 { // with first 5 and step -1 the last file is the largest, so that it is the first map's
+			m := maps[(first+step*i+6)%6]
+			fmt.Fprintf(&report, "/data/text/part-%d %d bytes, replicated: replication=3, 1 block(s):  OK\n", i, 1000+i)
+			fmt.Fprintf(&report, "0. BP-1:blk_%d_1 len=%d Live_repl=3  [%s, %s, %s]\n\n", i, 1000+i, addr(m[1]), addr("13"), addr(m[0]))
+		}
+		report.WriteString("/data/text/_SUCCESS 0 bytes, replicated: replication=2, 0 block(s):  OK\n")
+		return writeFile(t, "fsck.txt", report.String())
 	}
-	report.WriteString("/data/text/_SUCCESS 0 bytes, replicated: replication=2, 0 block(s):  OK\n")
 	var hosts strings.Builder
 	hosts.WriteString("127.0.0.1 localhost\n")
 	for rack := 1; rack <= 3; rack++ {
@@ -414,7 +421,7 @@ func TestImportBlocks(t *testing.T) {
 			fmt.Fprintf(&hosts, "10.77.%d.1%d w%d%d alias # a worker\n", rack, host, rack, host)
 		}
 	}
-	fsck, names := writeFile(t, "fsck.txt", report.String()), writeFile(t, "hosts", hosts.String())
+	fsck, names := write(5, -1), writeFile(t, "hosts", hosts.String())
 	for name, args := range map[string][]string{ // order-free: each on its own
 		"named":  {"--fsck", fsck, "--hosts", names},
 		"paired": {"--fsck", fsck},
@@ -422,8 +429,8 @@ func TestImportBlocks(t *testing.T) {
 		out := filepath.Join(t.TempDir(), name+".jsonl")
 		res := importJSON(t, append([]string{"jhist", histories, "--out", out}, args...)...)
 		notes := strings.Join(res.Notes, "\n")
-		if !strings.Contains(notes, "blocks of 1 of 3 jobs are where fsck found them; 0 read another number of splits than the files have now, 2 read no file of the report") ||
-			strings.Contains(notes, "7 addresses of the report have no name") != (name == "paired") {
+		if !strings.Contains(notes, "blocks of 1 of 3 jobs are where fsck found them; 0 read another number of splits than the files have now, the histories of 0 name other hosts, 2 read no file of the report") ||
+			strings.Contains(notes, "8 addresses of the report have no name") != (name == "paired") {
 			t.Errorf("%s: %s", name, notes)
 		}
 		w, err := workloadfile.Open(out, false)
@@ -431,14 +438,15 @@ func TestImportBlocks(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, m := range w.Jobs[1].Stages[0].Measured {
-			file := 5 - i
-			if want := []workload.Node{{Rack: file/3 + 1, Number: file%3 + 1}, {Rack: 3, Number: 3}}; name == "named" && !slices.Equal(m.Replicas, want) {
-				t.Errorf("map %d reads %v, want %v", i, m.Replicas, want)
-			}
-			if m.Replicas[0].Rack != file/3+1 || m.Replicas[1].Rack != 3 {
-				t.Errorf("%s: map %d reads %v", name, i, m.Replicas)
+			node := func(h string) workload.Node { return workload.Node{Rack: int(h[0] - '0'), Number: int(h[1] - '0')} }
+			if want := []workload.Node{node(maps[i][1]), {Rack: 1, Number: 3}, node(maps[i][0])}; !slices.EqualFunc(m.Replicas, want, func(a, b workload.Node) bool { return a.Rack == b.Rack && (a == b || name == "paired") }) {
+				t.Errorf("%s: map %d reads %v, want %v", name, i, m.Replicas, want)
 			}
 		}
+	}
+	moved := importJSON(t, "jhist", histories, "--out", filepath.Join(t.TempDir(), "moved.jsonl"), "--fsck", write(1, 1), "--hosts", names)
+	if notes := strings.Join(moved.Notes, "\n"); !strings.Contains(notes, "blocks of 0 of 3 jobs") || !strings.Contains(notes, "the histories of 1 name other hosts") {
+		t.Errorf("blocks that are elsewhere: %s", notes)
 	}
 	for _, c := range []struct {
 		args []string

@@ -41,21 +41,31 @@ func (o *Options) locateBlocks(ctx context.Context, in *imported, inputs map[str
 		return fmt.Errorf("--fsck: %w", err)
 	}
 	b.nameAddresses()
-	located, otherCount := 0, 0
+	located, otherCount, otherHosts := 0, 0, 0
+	racks := b.rackOf()
 	for i := range in.jobs {
 		j := &in.jobs[i]
 		files := b.files[j.ID]
 		if len(files) == 0 {
 			continue
 		}
-		if b.locate(j, files) {
-			located++
-		} else {
+		replicas := b.replicas(j, files)
+		switch {
+		case len(replicas) != len(j.Maps):
 			otherCount++
+		case !b.agree(j, replicas, racks):
+			otherHosts++
+		default:
+			located++
+			for k, hosts := range replicas {
+				if len(hosts) > 0 {
+					j.Maps[k].Replicas = hosts
+				}
+			}
 		}
 	}
-	in.notes = append(in.notes, fmt.Sprintf("blocks of %d of %d jobs are where fsck found them; %d read another number of splits than the files have now, %d read no file of the report",
-		located, len(in.jobs), otherCount, len(in.jobs)-located-otherCount))
+	in.notes = append(in.notes, fmt.Sprintf("blocks of %d of %d jobs are where fsck found them; %d read another number of splits than the files have now, the histories of %d name other hosts, %d read no file of the report",
+		located, len(in.jobs), otherCount, otherHosts, len(in.jobs)-located-otherCount-otherHosts))
 	if b.paired > 0 {
 		in.notes = append(in.notes, fmt.Sprintf("%d addresses of the report have no name: they were paired with the hosts of their racks in order, so that racks are right and hosts may not be (--hosts names them)", b.paired))
 	}
@@ -73,9 +83,8 @@ func (b *blocks) file(f *fsck.File) error {
 	return nil
 }
 
-// locate gives a job's maps the replicas of their splits, false if it has not as many maps as
-// the files have splits.
-func (b *blocks) locate(j *measured.Job, files []*fsck.File) bool {
+// replicas returns the hosts of each split of the files that a job reads.
+func (b *blocks) replicas(j *measured.Job, files []*fsck.File) [][]string {
 	order := func(f *fsck.File) int { // a job lists its inputs one after the other, each by name
 		return slices.IndexFunc(b.inputs[j.ID], func(input string) bool { return fsck.Matches(input, f.Path) })
 	}
@@ -83,21 +92,43 @@ func (b *blocks) locate(j *measured.Job, files []*fsck.File) bool {
 		return cmp.Or(cmp.Compare(order(x), order(y)), strings.Compare(x.Path, y.Path))
 	})
 	splits := fsck.Splits(files)
-	if len(splits) != len(j.Maps) {
-		return false
-	}
+	all := make([][]string, len(splits))
 	for i := range splits {
-		var hosts []string
 		for _, r := range splits[i].Replicas {
 			if host := b.names[r.Addr]; host != "" {
-				hosts = append(hosts, host)
+				all[i] = append(all[i], host)
 			}
 		}
-		if len(hosts) > 0 {
-			j.Maps[i].Replicas = hosts
+	}
+	return all
+}
+
+// agree reports whether a history names, for nine maps of ten, a host that is among the
+// replicas; where addresses were paired with hosts, one of the same rack. Else the job
+// numbers its maps in its own way, or blocks have moved.
+func (b *blocks) agree(j *measured.Job, replicas [][]string, racks map[string]model.RackID) bool {
+	differ := 0
+	for i, hosts := range replicas {
+		named := j.Maps[i].Replicas
+		same := func(h string) bool {
+			return slices.Contains(hosts, h) || b.paired > 0 && slices.ContainsFunc(hosts, func(o string) bool { return racks[o] == racks[h] })
+		}
+		if len(named) > 0 && len(hosts) > 0 && !slices.ContainsFunc(named, same) {
+			differ++
 		}
 	}
-	return true
+	return differ*10 <= len(replicas)
+}
+
+// rackOf returns the racks of the hosts that are known.
+func (b *blocks) rackOf() map[string]model.RackID {
+	racks := map[string]model.RackID{}
+	for rack, hosts := range b.hosts() { // order-free: a host has one rack
+		for h := range hosts { // order-free: a set
+			racks[h] = rack
+		}
+	}
+	return racks
 }
 
 // nameAddresses names the addresses that --hosts does not. What is no IP address is a name. The
