@@ -8,6 +8,7 @@ import (
 
 	"heddle/cmd/heddle/internal/terminal"
 	"heddle/core/model"
+	"heddle/core/state/snapshot"
 )
 
 // explainAnswer has the fields of the service's explanation that `heddle explain` prints.
@@ -36,7 +37,8 @@ type explainAnswer struct {
 			Text string `json:"text"`
 		} `json:"alternatives"`
 	} `json:"stages"`
-	Relay *explainedRelay `json:"relay"`
+	Relay   *explainedRelay      `json:"relay"`
+	Outcome *snapshot.JobAccount `json:"outcome"`
 }
 
 func newExplain() *cobra.Command {
@@ -81,6 +83,10 @@ func (a explainAnswer) table(w io.Writer) error {
 			return err
 		}
 		fmt.Fprintln(w)
+	}
+	if o := a.Outcome; o != nil {
+		size := func(b model.Bytes) string { return terminal.Bytes(float64(b)) }
+		fmt.Fprintf(w, "ended: %s across racks where its tasks ran, %s where %s wanted them, %s at least\n\n", size(o.Recorded), size(o.Policy), a.Policy, size(o.Least))
 	}
 	a.Relay.table(w)
 	return nil

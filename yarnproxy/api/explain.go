@@ -16,6 +16,9 @@ type explainBody struct {
 	Decisions   []model.Decision `json:"decisions"` // the newest about it, newest first
 	Sources     []sourceBody     `json:"sources"`
 	Relay       *relayExplained  `json:"relay,omitempty"` // absent without a relay
+	// Outcome is what it sent across racks, and would have by its plans: that of /v1/shadow. It is absent until the
+	// application has ended and its last facts have come.
+	Outcome *snapshot.JobAccount `json:"outcome,omitempty"`
 }
 
 // stageExplained is why a stage's plan is what it is.
@@ -77,7 +80,7 @@ func getExplain(q *query) (any, error) {
 			b.Stages = append(b.Stages, explainStage(a, p))
 		}
 	}
-	b.Relay = explainRelay(q, a.ID, only)
+	b.Relay, b.Outcome = explainRelay(q, a.ID, only), outcomeOf(q.cache.snap, a.ID)
 	if len(b.Stages) == 0 && !b.Relay.hasAttempts() {
 		_, err := q.planOf(a, cmp.Or(only, model.StageReduce))
 		return nil, err
@@ -94,6 +97,19 @@ func getExplain(q *query) (any, error) {
 	}
 	b.Sources, _ = q.server.sources(q.cache.snap, q.now)
 	return b, nil
+}
+
+// outcomeOf returns the account of an application that ended, under the policy that decides; nil
+// without one.
+func outcomeOf(s *snapshot.Snapshot, app model.AppID) *snapshot.JobAccount {
+	for i := range s.Accounts {
+		for k := range s.Accounts[i].Recent {
+			if j := s.Accounts[i].Recent[k]; s.Accounts[i].Decides && j.App == app {
+				return &j
+			}
+		}
+	}
+	return nil
 }
 
 func explainStage(a *snapshot.App, p *model.Plan) stageExplained {
