@@ -112,6 +112,7 @@ func (l *Loop) Run(ctx context.Context, rec Recorder) {
 			l.apply(o)
 		case call := <-l.calls:
 			call()
+			l.followers.planLater(l.now()) // whoever called has its answer
 		case <-sample.C:
 			_ = l.step(model.SampleFact{}) // samples nothing that can fail
 		case <-publish.C:
@@ -151,7 +152,7 @@ func (l *Loop) step(f model.Fact) error {
 		l.recorder.Decision(decisions[i])
 	}
 	if round, is := f.(model.RoundFact); is {
-		l.followers.plan(round, o.At)
+		l.followers.later(round, o.At)
 	}
 	l.followers.observe(f)
 	return err

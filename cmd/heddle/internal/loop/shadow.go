@@ -74,6 +74,7 @@ type followers struct {
 	decides *Follower // nil in observe mode
 	shadows []*Follower
 	budget  budget
+	apps    []model.AppID        // put off: see later
 	next    int                  // the shadow that plans first in the next round
 	past    map[string]*Follower // by label, those that a reload replaced: counters never fall
 }
@@ -129,6 +130,25 @@ func (fs *followers) observe(fact model.Fact) {
 	for _, f := range fs.shadows {
 		f.Observe(fact)
 	}
+}
+
+// later has the shadows plan in a round of all applications now, and in one of a single application
+// once whoever waits for its plans has them.
+func (fs *followers) later(round model.RoundFact, now model.Time) {
+	if round.App != "" {
+		fs.apps = append(fs.apps, round.App)
+		return
+	}
+	fs.apps = fs.apps[:0] // they are among all
+	fs.plan(round, now)
+}
+
+// planLater has the shadows plan for the applications that are put off.
+func (fs *followers) planLater(now model.Time) {
+	for _, app := range fs.apps {
+		fs.plan(model.RoundFact{App: app}, now)
+	}
+	fs.apps = fs.apps[:0]
 }
 
 // plan has the shadows plan in a round, as long as their share of the time lasts.

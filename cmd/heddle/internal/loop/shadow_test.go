@@ -180,3 +180,34 @@ func TestShadowsOutliveAReload(t *testing.T) {
 		b.end(t)
 	})
 }
+
+// Who waits for the plans of an application does not wait for the shadows, which plan for it, too.
+func TestShadowsComeAfterTheAnswer(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := shadowed(t, map[string]onRack{"a": {rack: "/r1", takes: 300 * time.Millisecond}})
+		b.run(t)
+		b.send(poll())
+		time.Sleep(1900 * time.Millisecond) // the first round is over, and the share not spent
+		left := func() (d time.Duration) {
+			if err := b.do(t.Context(), func() { d = b.followers.budget.left }); err != nil {
+				t.Error(err)
+			}
+			return d
+		}
+		before := left()
+		began := time.Now()
+		var plans int
+		asked := model.Observation{Source: model.SourceRelay, At: model.Time(time.Now().UnixMilli()), Fact: model.AsksFact{App: "application_1_0001"}}
+		if err := b.PlanApp(t.Context(), asked, "application_1_0001", func(p []*model.Plan) { plans = len(p) }); err != nil || plans != 1 {
+			t.Errorf("%d plans, %v", plans, err)
+		}
+		if took := time.Since(began); took >= 300*time.Millisecond {
+			t.Errorf("the answer took %v", took)
+		}
+		if left() >= before {
+			t.Error("the shadow did not plan for the application")
+		}
+		b.end(t)
+	})
+}
