@@ -28,9 +28,6 @@ const mostNames = 1 << 16
 // record decodes an observation or a decision.
 func (c *canonical) record(line []byte) (Record, bool) {
 	c.data, c.at = line, 0
-	if c.forms == nil {
-		c.forms, c.decision = newForms(), newForm(reflect.TypeFor[model.Decision]())
-	}
 	var rec Record
 	var seq, at int64
 	var kind string
@@ -44,6 +41,9 @@ func (c *canonical) record(line []byte) (Record, bool) {
 	case KindObservation:
 		rec.Observation, ok = c.observation()
 	case KindDecision:
+		if c.decision == nil {
+			c.decision = newForm(reflect.TypeFor[model.Decision]())
+		}
 		rec.Decision = new(model.Decision)
 		ok = c.decision != nil && c.value(reflect.ValueOf(rec.Decision).Elem(), c.decision) && checkDecision(rec.Decision) == nil
 	case KindMark:
@@ -59,7 +59,7 @@ func (c *canonical) observation() (*model.Observation, bool) {
 		!c.literal(`,"fact":`) || !c.text(&kind) || !c.literal(`,"body":`) {
 		return nil, false
 	}
-	form := c.forms[kind]
+	form := c.formOf(kind)
 	if form == nil {
 		return nil, false
 	}
@@ -202,15 +202,24 @@ type field struct {
 	form  *form
 }
 
-// newForms returns the forms of all facts that have one, by kind.
-func newForms() map[string]*form {
-	all := map[string]*form{}
+// formOf returns the form of a kind of facts, made when it is met first; nil for one without.
+func (c *canonical) formOf(kind string) *form {
+	f, ok := c.forms[kind]
+	if ok {
+		return f
+	}
 	for _, fact := range model.Facts() {
-		if f := newForm(reflect.TypeOf(fact)); f != nil {
-			all[fact.Kind()] = f
+		if fact.Kind() == kind {
+			f = newForm(reflect.TypeOf(fact))
 		}
 	}
-	return all
+	if f != nil { // else anybody could fill the map
+		if c.forms == nil {
+			c.forms = map[string]*form{}
+		}
+		c.forms[kind] = f
+	}
+	return f
 }
 
 // newForm returns the form of a type, nil for one that only encoding/json decodes.
