@@ -18,13 +18,9 @@ import (
 func TestOneFigure(t *testing.T) {
 	t.Parallel()
 	site := fakehadoop.Start(t)
-	site.At(41 * time.Second)
+	site.At(66 * time.Second)
 	r := start(t, fastConfig(site)+"shadow: {policies: [{name: dawn, label: other}], loop_time: 0.5}\n")
-	eventually(t, "ready", r.ready)
-	eventually(t, "a plan for TeraSort", func() error {
-		_, _, err := r.get("/v1/applications/" + fakehadoop.TeraSort + "/explain")
-		return err
-	})
+	r.settledPicture() // the ApplicationMasters have been read, so that the JobHistory server will be
 	site.At(110 * time.Second)
 	var shadow struct{ Policies []snapshot.PolicyAccount }
 	find := func(policy string) *snapshot.JobAccount {
@@ -41,7 +37,7 @@ func TestOneFigure(t *testing.T) {
 		if err := r.read("/v1/shadow", &shadow); err != nil {
 			return err
 		}
-		if find("shufflewatcher") == nil || find("other") == nil {
+		if j := find("shufflewatcher"); j == nil || find("other") == nil || j.Recorded == 0 {
 			return fmt.Errorf("%+v", shadow.Policies)
 		}
 		for _, a := range shadow.Policies { // another job may end between the two answers
