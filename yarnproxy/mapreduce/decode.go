@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"math"
 
 	"heddle/core/model"
 	"heddle/yarnproxy/rest"
@@ -15,7 +16,6 @@ type entry struct {
 	state      model.TaskState
 	progress   float64    // 0..1
 	successful string     // id of the attempt that succeeded, "" until one has
-	launched   model.Time // of the first attempt
 	finished   model.Time // of a task that succeeded
 }
 
@@ -109,7 +109,6 @@ type taskJSON struct {
 	State      string      `json:"state"`
 	Progress   rest.Number `json:"progress"` // percent
 	Successful string      `json:"successfulAttempt"`
-	Start      rest.Int    `json:"startTime"`
 	Finish     rest.Int    `json:"finishTime"`
 }
 
@@ -149,7 +148,7 @@ func (t *taskJSON) entry(job string) (entry, error) {
 	if err != nil {
 		return entry{}, err
 	}
-	e := entry{key: key, progress: ratio(t.Progress), successful: t.Successful, launched: max(model.Time(t.Start), 0)}
+	e := entry{key: key, progress: ratio(t.Progress), successful: t.Successful}
 	switch t.State { // org.apache.hadoop.mapreduce.v2.api.records.TaskState
 	case "NEW", "SCHEDULED":
 		e.state = model.TaskPending
@@ -241,7 +240,8 @@ func runs(state string) bool {
 	return false
 }
 
-// ratio turns percent into 0..1.
+// ratio turns percent into 0..1, in steps of 0.01: nothing needs more, and a task is sent again
+// when it changes.
 func ratio(percent rest.Number) float64 {
-	return min(max(float64(percent)/100, 0), 1)
+	return min(max(math.Round(float64(percent))/100, 0), 1)
 }

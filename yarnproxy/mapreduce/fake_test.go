@@ -159,7 +159,7 @@ func (j *fakeJob) list(id string) []any {
 		if t.state == "SUCCEEDED" {
 			won = fakeAttemptID(key.taskID(id), t.won)
 		}
-		list = append(list, map[string]any{"id": key.taskID(id), "state": t.state, "progress": t.progress, "successfulAttempt": won})
+		list = append(list, map[string]any{"id": key.taskID(id), "state": t.state, "progress": t.progress, "successfulAttempt": won, "startTime": 1795216320537}) // of tasks that wait, too
 	}
 	return list
 }

@@ -89,11 +89,8 @@ func (j *job) merge(entries []entry, limit int) int {
 }
 
 func (t *task) merge(e entry) {
-	if t.State == e.state && t.Progress == e.progress && t.successful == e.successful && t.Finished == e.finished && (t.Launched > 0 || e.launched == 0) {
+	if t.State == e.state && t.Progress == e.progress && t.successful == e.successful && t.Finished == e.finished {
 		return
-	}
-	if t.Finished = e.finished; t.Launched == 0 { // else it is that of an attempt
-		t.Launched = e.launched
 	}
 	t.changed = true
 	// The attempt that stood for the task no longer does: it succeeded before
@@ -108,7 +105,7 @@ func (t *task) merge(e entry) {
 	if e.state == model.TaskRunning && e.progress < t.Progress {
 		t.attemptsPoll = 0
 	}
-	t.State, t.Progress, t.successful, t.tries = e.state, e.progress, e.successful, 0
+	t.State, t.Progress, t.successful, t.Finished, t.tries = e.state, e.progress, e.successful, e.finished, 0
 }
 
 // changes returns the tasks that changed since the last call, maps first.

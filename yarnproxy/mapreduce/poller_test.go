@@ -107,6 +107,7 @@ func TestOnlyChangesAreSent(t *testing.T) {
 	j := jobOf(3, 2)
 	reduce := &fakeTask{state: "RUNNING", progress: 10, attempts: []fakeAttempt{{state: "RUNNING", host: "w21", rack: "/rack2", input: -1, output: -1, shuffled: 100}}}
 	j.tasks[taskKey{model.StageReduce, 0}] = reduce
+	j.tasks[taskKey{model.StageReduce, 1}] = &fakeTask{state: "SCHEDULED"}
 	site := &fakeSite{jobs: []*fakeJob{j}}
 	s := newStage(t, site, func(cfg *Config) { cfg.RefreshEvery = 4 })
 	s.round()
