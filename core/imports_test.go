@@ -58,7 +58,7 @@ func importRules() []importRule {
 		{testSupport, []string{"core"}},
 		{"core/engine", and(policies, "core/state/snapshot")},
 		{"core/trace", model},
-		{"core/account", view},
+		{"core/account", and(view, "core/state/snapshot")},
 		{"core/lab/bounds", and(shuffle, "core/lab/fluid/tandem", "core/policy/num/schedule")},
 		{"core/lab/fluid", and(shuffle, "core/policy/num/schedule", "core/heap")},
 		{"core/lab/workload", topology},
@@ -71,7 +71,7 @@ func importRules() []importRule {
 		{"core/lab/sim", and(policies, "core/engine", "core/lab/workload", "core/lab/bounds", "core/heap")},
 		{"core/lab/sim/network", topology},
 		{"core/lab/counterfactual", and(policies, "core/engine", "core/trace", "core/lab/measured", "core/lab/workload", "core/lab/sim$")},
-		{"core/lab/replay", and(policies, "core/engine", "core/trace", "core/account")},
+		{"core/lab/replay", and(policies, "core/engine", "core/trace", "core/account", "core/state/snapshot")},
 		{"core/lab/pseudonym", and(policies, "core/trace", "core/lab/replay")},
 
 		{"yarnproxy/rest", model},

@@ -134,12 +134,12 @@ func again(t *testing.T, h *trace.Header, all []trace.Record) *snapshot.Snapshot
 	}
 	c := state.New(s.State)
 	e := engine.New(s.Engine, p, c)
-	follower := loop.NewFollower(h.Policy, e, c.View())
+	account := loop.NewAccount(h.Policy, e, c.View())
 	var last *snapshot.Snapshot
 	publish := func() {
 		last = c.Snapshot()
 		e.Log().AddTo(last)
-		last.Accounts = append(last.Accounts, follower.Account(true))
+		last.Accounts = append(last.Accounts, account.Snapshot(true))
 	}
 	for i := range all {
 		o := all[i].Observation
@@ -147,7 +147,7 @@ func again(t *testing.T, h *trace.Header, all []trace.Record) *snapshot.Snapshot
 			continue
 		}
 		_, _ = engine.Step(c, e, *o)
-		follower.Observe(o.Fact)
+		account.Observe(o.Fact)
 		if f, is := o.Fact.(model.RoundFact); is && f.App == "" {
 			publish()
 		}

@@ -14,6 +14,7 @@ import (
 	"heddle/core/model"
 	"heddle/core/shuffle"
 	"heddle/core/state"
+	"heddle/core/state/snapshot"
 	"heddle/core/topology"
 )
 
@@ -31,8 +32,16 @@ type Job struct {
 	Busiest Bytes       `json:"busiest_bytes"`  // of the shuffle, on the most loaded uplink in one direction
 
 	Began model.Time `json:"-"` // of the first reduce, 0 without any
-	Flows [2][]Flow  `json:"-"` // as recorded, as wanted
+
+	view     state.View
+	output   []model.Bytes // of the maps, by rack
+	blocks   []state.InputBlock
+	recorded placement
+	policy   placement
 }
+
+// placement is how many tasks of a job are on each rack.
+type placement struct{ maps, reduces []int }
 
 // Stage is where the containers of a stage were allocated and wanted.
 type Stage struct {
@@ -247,30 +256,22 @@ func (a *Accounts) close(app model.AppID) (*Job, bool) {
 		return nil, false
 	}
 	p.closed = true
-	maps, reduces := j.Map.LaunchedByRack(), j.Reduce.LaunchedByRack()
-	acc := &Job{App: app, Ended: a.view.Now(), Began: p.began}
-	acc.Maps, acc.Reduces = a.stage(&p.maps, maps), a.stage(&p.reduces, reduces)
-	if sum(reduces) > 0 {
-		out, n := j.Output.ByRack, sum(reduces)
-		acc.Shuffle = Bytes{shuffle.CrossRack(out, reduces), shuffle.CrossRack(out, p.reduces.wanted), shuffle.CrossRack(out, shuffle.FewestBytes(out, n))}
-		acc.Busiest = Bytes{shuffle.Busiest(out, reduces), shuffle.Busiest(out, p.reduces.wanted), leastBusiest(out)}
-		acc.Flows[0] = a.shuffleFlows(out, reduces)
-		acc.Flows[1] = a.shuffleFlows(out, p.reduces.wanted)
+	acc := &Job{
+		App: app, Ended: a.view.Now(), Began: p.began, view: a.view, output: slices.Clone(j.Output.ByRack),
+		recorded: placement{slices.Clone(j.Map.LaunchedByRack()), slices.Clone(j.Reduce.LaunchedByRack())},
+		policy:   placement{p.maps.wanted, p.reduces.wanted}, // which nobody changes any more
 	}
-	if j.Input.Known {
-		for i, counts := range [...][]int{maps, p.maps.wanted} {
-			read := a.mapReads(j.Input.Blocks, counts)
-			acc.Flows[i] = append(acc.Flows[i], read...)
-			bytes := model.Bytes(0)
-			for _, f := range read {
-				bytes += model.Bytes(f.Bytes)
-			}
-			if i == 0 {
-				acc.MapRead.Recorded, acc.Blocks.All, acc.Blocks.Recorded = bytes, len(j.Input.Blocks), len(j.Input.Blocks)-len(read)
-			} else {
-				acc.MapRead.Policy, acc.Blocks.Policy = bytes, len(j.Input.Blocks)-len(read)
-			}
-		}
+	acc.Maps, acc.Reduces = a.stage(&p.maps, acc.recorded.maps), a.stage(&p.reduces, acc.recorded.reduces)
+	if n := sum(acc.recorded.reduces); n > 0 {
+		out, recorded, wanted := acc.output, acc.recorded.reduces, acc.policy.reduces
+		acc.Shuffle = Bytes{shuffle.CrossRack(out, recorded), shuffle.CrossRack(out, wanted), shuffle.CrossRack(out, shuffle.FewestBytes(out, n))}
+		acc.Busiest = Bytes{shuffle.Busiest(out, recorded), shuffle.Busiest(out, wanted), leastBusiest(out)}
+	}
+	if j.Input.Known && sum(acc.recorded.maps) > 0 {
+		acc.blocks = located(j.Input.Blocks)
+		acc.Blocks.All = len(acc.blocks)
+		acc.Blocks.Recorded, acc.MapRead.Recorded = inRack(acc.blocks, acc.recorded.maps)
+		acc.Blocks.Policy, acc.MapRead.Policy = inRack(acc.blocks, acc.policy.maps)
 	}
 	return acc, true
 }
@@ -344,20 +345,6 @@ func (a *Accounts) byID(counts []int) map[model.RackID]int {
 	return out
 }
 
-// shuffleFlows are the bytes from rack to rack of a shuffle with hash-uniform keys.
-func (a *Accounts) shuffleFlows(output []model.Bytes, reduces []int) []Flow {
-	n, racks := sum(reduces), a.view.Racks()
-	var flows []Flow
-	for src, m := range output {
-		for dst, k := range reduces {
-			if src != dst && m > 0 && k > 0 {
-				flows = append(flows, Flow{Shuffled, racks[src].ID, racks[dst].ID, float64(m) * float64(k) / float64(n)})
-			}
-		}
-	}
-	return flows
-}
-
 // leastBusiest bounds shuffle.Busiest from below, for any number of reduces: reduces in
 // exact proportion to the map output have max M_r (M - M_r) / M (algorithms.md 4.2b).
 func leastBusiest(output []model.Bytes) model.Bytes {
@@ -372,15 +359,24 @@ func leastBusiest(output []model.Bytes) model.Bytes {
 	return model.Bytes(busiest)
 }
 
-// mapReads are the blocks that maps read from another rack, with so many maps on each
-// rack: as few as a good assignment of blocks to maps leaves. Each block goes to the
-// rack with a replica that has most maps left, those with the fewest replicas first. It
-// costs O(blocks (log blocks + replicas)).
-func (a *Accounts) mapReads(blocks []state.InputBlock, maps []int) []Flow {
-	if sum(maps) == 0 {
-		return nil
+// located returns the blocks of which somebody knows where they are.
+func located(blocks []state.InputBlock) []state.InputBlock {
+	unknown := func(b state.InputBlock) bool { return len(b.Racks) == 0 }
+	if !slices.ContainsFunc(blocks, unknown) {
+		return blocks
 	}
-	left, racks := make([]float64, len(maps)), a.view.Racks()
+	return slices.DeleteFunc(slices.Clone(blocks), unknown)
+}
+
+// assign gives blocks to maps, with so many maps on each rack, so that few are read from
+// another rack: each block goes to the rack with a replica that has most maps left, those
+// with the fewest replicas first. It returns the blocks that are left, and for how many
+// blocks each rack has maps left. It costs O(blocks (log blocks + replicas)).
+func assign(blocks []state.InputBlock, maps []int) (remote []int, left []float64) {
+	if sum(maps) == 0 {
+		return nil, nil
+	}
+	left = make([]float64, len(maps))
 	per := float64(len(blocks)) / float64(sum(maps)) // blocks of a map
 	for r, n := range maps {
 		left[r] = float64(n) * per
@@ -390,7 +386,6 @@ func (a *Accounts) mapReads(blocks []state.InputBlock, maps []int) []Flow {
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return len(blocks[a].Racks) - len(blocks[b].Racks) })
-	var remote []int
 	for _, i := range order {
 		best := -1
 		for _, r := range blocks[i].Racks {
@@ -404,17 +399,51 @@ func (a *Accounts) mapReads(blocks []state.InputBlock, maps []int) []Flow {
 		}
 		left[best]--
 	}
+	return remote, left
+}
+
+// inRack returns how many blocks are read within their rack, and the bytes of the others.
+func inRack(blocks []state.InputBlock, maps []int) (count int, remote model.Bytes) {
+	others, _ := assign(blocks, maps)
+	for _, i := range others {
+		remote += blocks[i].Length
+	}
+	return len(blocks) - len(others), remote
+}
+
+// Flows returns the bytes from rack to rack, of the shuffle with hash-uniform keys and of map
+// reads: where the tasks ran, or where the policy wanted them. It costs as much as there are
+// pairs of racks with map output and reduces.
+func (j *Job) Flows(wanted bool) []Flow {
+	at := &j.recorded
+	if wanted {
+		at = &j.policy
+	}
+	racks, n := j.view.Racks(), sum(at.reduces)
 	var flows []Flow
-	for _, i := range remote {
-		b := &blocks[i]
-		if len(b.Racks) == 0 {
-			continue // nobody knows where it is
+	for src, m := range j.output {
+		for dst, k := range at.reduces {
+			if src != dst && m > 0 && k > 0 {
+				flows = append(flows, Flow{Shuffled, racks[src].ID, racks[dst].ID, float64(m) * float64(k) / float64(n)})
+			}
 		}
+	}
+	remote, left := assign(j.blocks, at.maps)
+	for _, i := range remote {
+		b := &j.blocks[i]
 		dst := slices.Index(left, slices.Max(left))
 		left[dst]--
 		flows = append(flows, Flow{MapRead, racks[b.Racks[0]].ID, racks[dst].ID, float64(b.Length)})
 	}
 	return flows
+}
+
+// Row returns the sums of the account.
+func (j *Job) Row() snapshot.JobAccount {
+	return snapshot.JobAccount{
+		App: j.App, Ended: j.Ended, Recorded: j.Shuffle.Recorded + j.MapRead.Recorded,
+		Policy: j.Shuffle.Policy + j.MapRead.Policy, Least: j.Shuffle.Least + j.MapRead.Least,
+	}
 }
 
 func sum(counts []int) int {

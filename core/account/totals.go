@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"heddle/core/model"
+	"heddle/core/state/snapshot"
 )
 
 // Totals are sums over jobs.
@@ -11,13 +12,13 @@ type Totals struct {
 	Jobs    int `json:"jobs"`
 	Planned int `json:"planned_jobs"` // of them, those for a stage of which a plan named racks
 
-	CrossRack CrossRack `json:"cross_rack_bytes"`          // where the policy wanted the tasks
-	Recorded  CrossRack `json:"recorded_cross_rack_bytes"` // where they ran
-	Least     CrossRack `json:"least_cross_rack_bytes"`    // the least there is, each job on its own
-	Regret    Regret    `json:"regret_bytes"`
-	Moved     Moved     `json:"moved"`
-	Locality  Locality  `json:"locality"`
-	Busiest   Bytes     `json:"busiest_uplink_bytes"` // summed over jobs: the most loaded uplink of each job's shuffle
+	CrossRack snapshot.CrossRack `json:"cross_rack_bytes"`          // where the policy wanted the tasks
+	Recorded  snapshot.CrossRack `json:"recorded_cross_rack_bytes"` // where they ran
+	Least     snapshot.CrossRack `json:"least_cross_rack_bytes"`    // the least there is, each job on its own
+	Regret    Regret             `json:"regret_bytes"`
+	Moved     Moved              `json:"moved"`
+	Locality  Locality           `json:"locality"`
+	Busiest   Bytes              `json:"busiest_uplink_bytes"` // summed over jobs: the most loaded uplink of each job's shuffle
 }
 
 // Add adds a job.
@@ -29,27 +30,14 @@ func (t *Totals) Add(j *Job) {
 	t.Recorded.Add(j.Shuffle.Recorded, j.MapRead.Recorded)
 	t.CrossRack.Add(j.Shuffle.Policy, j.MapRead.Policy)
 	t.Least.Add(j.Shuffle.Least, j.MapRead.Least)
-	t.Regret.add(j.Shuffle.Recorded + j.MapRead.Recorded - j.Shuffle.Policy - j.MapRead.Policy)
+	row := j.Row()
+	t.Regret.add(row.Recorded - row.Policy)
 	t.Busiest.Add(j.Busiest)
 	t.Moved.Maps += j.Maps.Moved
 	t.Moved.Reduces += j.Reduces.Moved
 	t.Moved.MapsOf += total(j.Maps.Allocated)
 	t.Moved.ReducesOf += total(j.Reduces.Allocated)
 	t.Locality.add(j.Blocks)
-}
-
-// CrossRack is bytes across racks by kind.
-type CrossRack struct {
-	Shuffle model.Bytes `json:"shuffle"`
-	MapRead model.Bytes `json:"map_read"`
-	Total   model.Bytes `json:"total"`
-}
-
-// Add adds bytes.
-func (c *CrossRack) Add(shuffle, mapRead model.Bytes) {
-	c.Shuffle += shuffle
-	c.MapRead += mapRead
-	c.Total += shuffle + mapRead
 }
 
 // Regret is the difference between what happened and what a policy wanted: the bytes

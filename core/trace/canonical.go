@@ -22,8 +22,11 @@ type canonical struct {
 	decision *form
 }
 
-// mostNames bounds the strings that are kept.
-const mostNames = 1 << 16
+// mostNames and longestName bound the strings that are kept: names, and no texts of errors.
+const (
+	mostNames   = 1 << 16
+	longestName = 256
+)
 
 // record decodes an observation or a decision.
 func (c *canonical) record(line []byte) (Record, bool) {
@@ -175,6 +178,10 @@ func (c *canonical) text(to *string) bool {
 	raw, ok := c.raw()
 	if !ok {
 		return false
+	}
+	if len(raw) > longestName {
+		*to = string(raw)
+		return true
 	}
 	if known, ok := c.names[string(raw)]; ok {
 		*to = known

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"os"
 	"reflect"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -80,6 +82,28 @@ func TestCanonicalRefuses(t *testing.T) {
 		if _, ok := c.record(line); ok || bytes.Equal(line, []byte(good)) {
 			t.Errorf("%s: taken", name)
 		}
+	}
+}
+
+// What is kept of the strings of a recording is bounded, however many and long they are.
+func TestKeptNamesAreBounded(t *testing.T) {
+	t.Parallel()
+	var c canonical
+	line := func(name string) []byte {
+		return []byte(`{"seq":1,"t_ms":1,"kind":"observation","body":{"source":"rm","at_ms":1,"fact":"round","body":{"app":"` + name + `"}}}`)
+	}
+	for i := range 2 * mostNames {
+		if _, ok := c.record(line(strconv.Itoa(i))); !ok {
+			t.Fatal("the line is not taken")
+		}
+		if len(c.names) > mostNames {
+			t.Fatalf("%d strings are kept", len(c.names))
+		}
+	}
+	before := len(c.names)
+	rec, ok := c.record(line(strings.Repeat("x", 1<<20)))
+	if !ok || len(rec.Observation.Fact.(model.RoundFact).App) != 1<<20 || len(c.names) != before {
+		t.Errorf("a long string: taken %v, %d strings are kept, %d before", ok, len(c.names), before)
 	}
 }
 

@@ -8,15 +8,16 @@ import (
 	"heddle/core/account"
 	"heddle/core/lab/replay"
 	"heddle/core/model"
+	"heddle/core/state/snapshot"
 )
 
 func figures() *replay.Result {
 	r := &replay.Result{Runs: []replay.PolicyRun{{Policy: "nas"}, {Policy: `nas{"skips":"count"}`}}}
 	for i := range r.Runs {
 		run := &r.Runs[i]
-		run.CrossRack = account.CrossRack{Shuffle: 80, MapRead: 10, Total: 90 + model.Bytes(i)}
-		run.Recorded = account.CrossRack{Shuffle: 90, MapRead: 10, Total: 100}
-		run.Least = account.CrossRack{Shuffle: 50, Total: 50}
+		run.CrossRack = snapshot.CrossRack{Shuffle: 80, MapRead: 10, Total: 90 + model.Bytes(i)}
+		run.Recorded = snapshot.CrossRack{Shuffle: 90, MapRead: 10, Total: 100}
+		run.Least = snapshot.CrossRack{Shuffle: 50, Total: 50}
 		run.Busiest = account.Bytes{Recorded: 40, Policy: 30, Least: 20}
 		run.Regret = account.Regret{Saved: 15, Lost: 5, Net: 10}
 		run.UplinkPeak = replay.Peaks{Recorded: 7, Policy: 8}

@@ -16,6 +16,7 @@ import (
 	"heddle/core/model"
 	"heddle/core/policy"
 	"heddle/core/state"
+	"heddle/core/state/snapshot"
 	"heddle/core/trace"
 )
 
@@ -194,10 +195,10 @@ func TestPairsAndJobs(t *testing.T) {
 	var shown []string
 	res := run(t, header(t), oneJob().each, replay.Options{Job: func(a *account.Job) { shown = append(shown, string(a.App)+" "+a.Policy) }}, `{"reduce":{"/r1":1,"/r2":1}}`)
 	want := []replay.Pair{
-		{Src: "/r1", Dst: "/r2", Policy: account.CrossRack{Shuffle: 150, Total: 150}},
-		{Src: "/r1", Dst: "/r3", Recorded: account.CrossRack{Shuffle: 300, Total: 300}},
-		{Src: "/r2", Dst: "/r1", Policy: account.CrossRack{Shuffle: 50, Total: 50}},
-		{Src: "/r2", Dst: "/r3", Recorded: account.CrossRack{Shuffle: 100, Total: 100}},
+		{Src: "/r1", Dst: "/r2", Policy: snapshot.CrossRack{Shuffle: 150, Total: 150}},
+		{Src: "/r1", Dst: "/r3", Recorded: snapshot.CrossRack{Shuffle: 300, Total: 300}},
+		{Src: "/r2", Dst: "/r1", Policy: snapshot.CrossRack{Shuffle: 50, Total: 50}},
+		{Src: "/r2", Dst: "/r3", Recorded: snapshot.CrossRack{Shuffle: 100, Total: 100}},
 	}
 	if diff := cmp.Diff(want, res.Runs[0].Pairs); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

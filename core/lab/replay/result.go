@@ -7,6 +7,7 @@ import (
 
 	"heddle/core/account"
 	"heddle/core/model"
+	"heddle/core/state/snapshot"
 	"heddle/core/trace"
 )
 
@@ -57,10 +58,10 @@ type PolicyRun struct {
 	Counts
 	account.Totals
 
-	UplinkPeak Peaks    `json:"uplink_peak_bytes_per_second"`
-	Pairs      []Pair   `json:"pairs"`
-	Top        []JobRow `json:"applications"` // those with the largest difference; --report has all
-	Check      *Check   `json:"check,omitempty"`
+	UplinkPeak Peaks                 `json:"uplink_peak_bytes_per_second"`
+	Pairs      []Pair                `json:"pairs"`
+	Top        []snapshot.JobAccount `json:"applications"` // those with the largest difference; --report has all
+	Check      *Check                `json:"check,omitempty"`
 
 	peaks  [2]peaks // as recorded, as wanted
 	byPair map[rackPair]*Pair
@@ -82,21 +83,13 @@ type Peaks struct {
 
 // Pair is what one rack sent, and would have sent, another.
 type Pair struct {
-	Src      model.RackID      `json:"src"`
-	Dst      model.RackID      `json:"dst"`
-	Recorded account.CrossRack `json:"recorded"`
-	Policy   account.CrossRack `json:"policy"`
+	Src      model.RackID       `json:"src"`
+	Dst      model.RackID       `json:"dst"`
+	Recorded snapshot.CrossRack `json:"recorded"`
+	Policy   snapshot.CrossRack `json:"policy"`
 }
 
 type rackPair struct{ src, dst model.RackID }
-
-// JobRow is one application in a result.
-type JobRow struct {
-	App      model.AppID `json:"application"`
-	Recorded model.Bytes `json:"recorded_bytes"`
-	Policy   model.Bytes `json:"policy_bytes"`
-	Least    model.Bytes `json:"least_bytes"`
-}
 
 // topJobs is how many applications a PolicyRun names.
 const topJobs = 20
@@ -115,7 +108,7 @@ func (r *replay) count(b *branch, acc *account.Job) {
 		run.peaks[0].fold(before)
 		run.peaks[1].fold(before)
 	}
-	run.Top = append(run.Top, JobRow{acc.App, acc.Shuffle.Recorded + acc.MapRead.Recorded, acc.Shuffle.Policy + acc.MapRead.Policy, acc.Shuffle.Least + acc.MapRead.Least})
+	run.Top = append(run.Top, acc.Row())
 	if len(run.Top) >= 2*topJobs {
 		run.trim()
 	}
@@ -129,16 +122,16 @@ func (run *PolicyRun) flows(acc *account.Job) {
 	if run.byPair == nil {
 		run.byPair = map[rackPair]*Pair{}
 	}
-	for i, flows := range acc.Flows {
+	for i, wanted := range []bool{false, true} {
 		shuffle := map[direction]float64{}
-		for _, f := range flows {
+		for _, f := range acc.Flows(wanted) {
 			at := rackPair{f.Src, f.Dst}
 			p := run.byPair[at]
 			if p == nil {
 				p = &Pair{Src: f.Src, Dst: f.Dst}
 				run.byPair[at] = p
 			}
-			c := [...]*account.CrossRack{&p.Recorded, &p.Policy}[i]
+			c := [...]*snapshot.CrossRack{&p.Recorded, &p.Policy}[i]
 			if f.Kind == account.Shuffled {
 				c.Add(model.Bytes(f.Bytes+0.5), 0)
 				shuffle[direction{f.Src, false}] += f.Bytes
@@ -153,8 +146,10 @@ func (run *PolicyRun) flows(acc *account.Job) {
 
 // trim keeps the applications with the largest difference.
 func (run *PolicyRun) trim() {
-	abs := func(r JobRow) model.Bytes { return max(r.Recorded-r.Policy, r.Policy-r.Recorded) }
-	slices.SortFunc(run.Top, func(x, y JobRow) int { return cmp.Or(cmp.Compare(abs(y), abs(x)), cmp.Compare(x.App, y.App)) })
+	abs := func(r snapshot.JobAccount) model.Bytes { return max(r.Recorded-r.Policy, r.Policy-r.Recorded) }
+	slices.SortFunc(run.Top, func(x, y snapshot.JobAccount) int {
+		return cmp.Or(cmp.Compare(abs(y), abs(x)), cmp.Compare(x.App, y.App))
+	})
 	run.Top = run.Top[:min(len(run.Top), topJobs)]
 }
 

@@ -156,6 +156,13 @@ type CrossRack struct {
 	Total   model.Bytes `json:"total"`
 }
 
+// Add adds bytes.
+func (c *CrossRack) Add(shuffle, mapRead model.Bytes) {
+	c.Shuffle += shuffle
+	c.MapRead += mapRead
+	c.Total += shuffle + mapRead
+}
+
 // JobAccount is one job that ended, in bytes across racks.
 type JobAccount struct {
 	App      model.AppID `json:"application"`

@@ -139,7 +139,7 @@ func (d *Demo) Once(w io.Writer) error {
 		return err
 	}
 	next := d.header.Start
-	follower := loop.NewFollower(eng.Name(), eng, cluster.View())
+	account := loop.NewAccount(eng.Name(), eng, cluster.View())
 	err = d.each(func(at model.Time, o *model.Observation) bool {
 		if at.Sub(next) > 60*model.Minute { // the service was not running
 			next = at
@@ -151,7 +151,7 @@ func (d *Demo) Once(w io.Writer) error {
 			}
 		}
 		cluster.Apply(*o)
-		follower.Observe(o.Fact)
+		account.Observe(o.Fact)
 		return true
 	})
 	if err != nil {
@@ -160,7 +160,7 @@ func (d *Demo) Once(w io.Writer) error {
 	fmt.Fprintf(w, "Played %s: %.0f s, %d records, decided by %s.\n\n", d.what, d.span().Seconds(), d.records, d.loaded.Config.Policy.Name)
 	s := cluster.Snapshot()
 	eng.Log().AddTo(s)
-	s.Accounts = append(s.Accounts, follower.Account(true))
+	s.Accounts = append(s.Accounts, account.Snapshot(true))
 	return writeTables(w, s)
 }
 

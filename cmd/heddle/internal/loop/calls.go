@@ -100,8 +100,8 @@ func (l *Loop) Reconfigure(ctx context.Context, to model.PolicyFact, build func(
 			}
 			l.engine = e
 		}
-		l.followers.budget.share = built.ShadowTime
-		l.follow(l.engine, built.Shadows)
+		l.accounts.budget.share = built.ShadowTime
+		l.compare(l.engine, built.Shadows)
 		_ = l.step(to) // plans nothing
 	})
 	if err != nil {

@@ -57,7 +57,7 @@ type Loop struct {
 	subscriber func(*snapshot.Snapshot)
 	warnings   warnings
 	rounds     roundLog
-	followers  followers
+	accounts   accounts
 }
 
 // New returns a loop that has not begun.
@@ -66,8 +66,8 @@ func New(o Options) *Loop {
 		opts: o, cluster: o.Cluster, engine: o.Engine, log: o.Log,
 		in: make(chan model.Observation, o.QueueLength), calls: make(chan func()), subscriber: func(*snapshot.Snapshot) {},
 	}
-	l.followers.budget.share = o.ShadowTime
-	l.follow(o.Engine, o.Shadows)
+	l.accounts.budget.share = o.ShadowTime
+	l.compare(o.Engine, o.Shadows)
 	return l
 }
 
@@ -112,7 +112,7 @@ func (l *Loop) Run(ctx context.Context, rec Recorder) {
 			l.apply(o)
 		case call := <-l.calls:
 			call()
-			l.followers.planLater(l.now()) // whoever called has its answer
+			l.accounts.planLater(l.now()) // whoever called has its answer
 		case <-sample.C:
 			_ = l.step(model.SampleFact{}) // samples nothing that can fail
 		case <-publish.C:
@@ -140,7 +140,7 @@ func (l *Loop) apply(o model.Observation) {
 	}
 	l.cluster.Apply(o)
 	l.recorder.Observation(o)
-	l.followers.observe(o.Fact)
+	l.accounts.observe(o.Fact)
 }
 
 // step has the loop itself do something now, and records that and what was decided.
@@ -152,9 +152,9 @@ func (l *Loop) step(f model.Fact) error {
 		l.recorder.Decision(decisions[i])
 	}
 	if round, is := f.(model.RoundFact); is {
-		l.followers.later(round, o.At)
+		l.accounts.later(round, o.At)
 	}
-	l.followers.observe(f)
+	l.accounts.observe(f)
 	return err
 }
 
@@ -173,7 +173,7 @@ func (l *Loop) publish() {
 	if l.engine != nil {
 		l.engine.Log().AddTo(s)
 	}
-	l.followers.addTo(s)
+	l.accounts.addTo(s)
 	l.snapshot.Store(s)
 	l.subscriber(s)
 	l.warnings.log(l.log, s)

@@ -19,167 +19,166 @@ type Shadow struct {
 	Engine *engine.Engine
 }
 
-// Follower keeps the account of one policy: the one that decides, or a shadow.
-type Follower struct {
-	label    string
-	engine   *engine.Engine
-	accounts account.Accounts
-	view     state.View
-	since    model.Time // the first observation
-	totals   account.Totals
-	recent   []snapshot.JobAccount // the newest last
-	skipped  int64
+// Account keeps the account of one policy: the one that decides, or a shadow.
+type Account struct {
+	label   string
+	engine  *engine.Engine
+	jobs    account.Accounts
+	view    state.View
+	since   model.Time // the first observation
+	totals  account.Totals
+	recent  []snapshot.JobAccount // the newest last
+	skipped int64
 }
 
-// NewFollower returns the account of a policy that begins now.
-func NewFollower(label string, e *engine.Engine, v state.View) *Follower {
-	return &Follower{label: label, engine: e, accounts: account.New(v), view: v}
+// NewAccount returns the account of a policy that begins now.
+func NewAccount(label string, e *engine.Engine, v state.View) *Account {
+	return &Account{label: label, engine: e, jobs: account.New(v), view: v}
 }
 
 // mostRecent is how many ended jobs each policy's account names.
 const mostRecent = 100
 
 // Observe enters what an observation changed, which the cluster has applied.
-func (f *Follower) Observe(fact model.Fact) {
-	if f.since == 0 {
-		f.since = f.view.Now()
+func (a *Account) Observe(fact model.Fact) {
+	if a.since == 0 {
+		a.since = a.view.Now()
 	}
-	for _, j := range f.accounts.Observe(fact, f.engine.Log().Plans) {
-		f.totals.Add(j)
-		f.recent = append(f.recent, snapshot.JobAccount{
-			App: j.App, Ended: j.Ended, Recorded: j.Shuffle.Recorded + j.MapRead.Recorded, Policy: j.Shuffle.Policy + j.MapRead.Policy, Least: j.Shuffle.Least + j.MapRead.Least,
-		})
-		if over := len(f.recent) - mostRecent; over > 0 {
-			f.recent = slices.Clone(f.recent[over:]) // snapshots share the list
+	for _, j := range a.jobs.Observe(fact, a.engine.Log().Plans) {
+		a.totals.Add(j)
+		a.recent = append(a.recent, j.Row())
+		if over := len(a.recent) - mostRecent; over > 0 {
+			a.recent = slices.Clone(a.recent[over:]) // snapshots share the list
 		}
 	}
 }
 
-// Account returns what a snapshot shows of the policy.
-func (f *Follower) Account(decides bool) snapshot.PolicyAccount {
-	t := &f.totals
+// Snapshot returns what a snapshot shows of the policy.
+func (a *Account) Snapshot(decides bool) snapshot.PolicyAccount {
+	t := &a.totals
 	return snapshot.PolicyAccount{
-		Policy: f.label, Decides: decides, Since: f.since, Jobs: t.Jobs, Planned: t.Planned, Skipped: f.skipped,
-		Recorded: crossRack(t.Recorded), Wanted: crossRack(t.CrossRack), Least: crossRack(t.Least),
-		Saved: t.Regret.Saved, Lost: t.Regret.Lost, Recent: slices.Clip(f.recent),
+		Policy: a.label, Decides: decides, Since: a.since, Jobs: t.Jobs, Planned: t.Planned, Skipped: a.skipped,
+		Recorded: t.Recorded, Wanted: t.CrossRack, Least: t.Least,
+		Saved: t.Regret.Saved, Lost: t.Regret.Lost, Recent: slices.Clip(a.recent),
 	}
 }
 
-func crossRack(c account.CrossRack) snapshot.CrossRack {
-	return snapshot.CrossRack{Shuffle: c.Shuffle, MapRead: c.MapRead, Total: c.Total}
-}
-
-// followers are all policies with accounts.
-type followers struct {
-	decides *Follower // nil in observe mode
-	shadows []*Follower
+// accounts are those of all policies.
+type accounts struct {
+	decides *Account // nil in observe mode
+	shadows []*Account
 	budget  budget
-	apps    []model.AppID        // put off: see later
-	next    int                  // the shadow that plans first in the next round
-	past    map[string]*Follower // by label, those that a reload replaced: counters never fall
+	apps    []model.AppID       // put off: see later
+	next    int                 // the shadow that plans first in the next round
+	past    map[string]*Account // by label, those that a reload replaced: counters never fall
 }
 
-// follow makes policies those that are followed from now on. One that was followed before under its
+// compare makes policies those that have an account from now on. One that had one before under its
 // label keeps its sums.
-func (l *Loop) follow(decides *engine.Engine, shadows []Shadow) {
-	fs := &l.followers
-	had := map[string]*Follower{}
-	for _, f := range fs.all() {
-		had[f.label] = f
+func (l *Loop) compare(decides *engine.Engine, shadows []Shadow) {
+	all := &l.accounts
+	had := map[string]*Account{}
+	for _, a := range all.list() {
+		had[a.label] = a
 	}
-	if fs.past == nil {
-		fs.past = map[string]*Follower{}
+	if all.past == nil {
+		all.past = map[string]*Account{}
 	}
-	add := func(label string, e *engine.Engine) *Follower {
-		f := had[label]
-		if f == nil {
-			if f = fs.past[label]; f == nil {
-				f = NewFollower(label, e, l.cluster.View())
+	add := func(label string, e *engine.Engine) *Account {
+		a := had[label]
+		if a == nil {
+			if a = all.past[label]; a == nil {
+				a = NewAccount(label, e, l.cluster.View())
 			}
-			f.accounts = account.New(l.cluster.View())
-		} else if f.engine != e {
-			e.Continue(f.engine)
+			a.jobs = account.New(l.cluster.View())
+		} else if a.engine != e {
+			e.Continue(a.engine)
 		}
 		delete(had, label)
-		delete(fs.past, label)
-		f.engine = e
-		return f
+		delete(all.past, label)
+		a.engine = e
+		return a
 	}
-	fs.decides, fs.shadows = nil, nil
+	all.decides, all.shadows = nil, nil
 	if decides != nil {
-		fs.decides = add(decides.Name(), decides)
+		all.decides = add(decides.Name(), decides)
 	}
 	for _, s := range shadows {
-		fs.shadows = append(fs.shadows, add(s.Label, s.Engine))
+		all.shadows = append(all.shadows, add(s.Label, s.Engine))
 	}
-	maps.Copy(fs.past, had)
+	maps.Copy(all.past, had)
 }
 
-func (fs *followers) all() []*Follower {
-	if fs.decides == nil {
-		return fs.shadows
+func (all *accounts) list() []*Account {
+	if all.decides == nil {
+		return all.shadows
 	}
-	return append([]*Follower{fs.decides}, fs.shadows...)
+	return append([]*Account{all.decides}, all.shadows...)
 }
 
 // observe enters what an observation changed in all accounts.
-func (fs *followers) observe(fact model.Fact) {
-	if fs.decides != nil {
-		fs.decides.Observe(fact)
+func (all *accounts) observe(fact model.Fact) {
+	if all.decides != nil {
+		all.decides.Observe(fact)
 	}
-	for _, f := range fs.shadows {
-		f.Observe(fact)
+	if len(all.shadows) == 0 {
+		return
 	}
+	began := time.Now()
+	for _, a := range all.shadows {
+		a.Observe(fact)
+	}
+	all.budget.spend(time.Since(began))
 }
 
 // later has the shadows plan in a round of all applications now, and in one of a single application
 // once whoever waits for its plans has them.
-func (fs *followers) later(round model.RoundFact, now model.Time) {
+func (all *accounts) later(round model.RoundFact, now model.Time) {
 	if round.App != "" {
-		fs.apps = append(fs.apps, round.App)
+		all.apps = append(all.apps, round.App)
 		return
 	}
-	fs.apps = fs.apps[:0] // they are among all
-	fs.plan(round, now)
+	all.apps = all.apps[:0] // they are among all
+	all.plan(round, now)
 }
 
 // planLater has the shadows plan for the applications that are put off.
-func (fs *followers) planLater(now model.Time) {
-	for _, app := range fs.apps {
-		fs.plan(model.RoundFact{App: app}, now)
+func (all *accounts) planLater(now model.Time) {
+	for _, app := range all.apps {
+		all.plan(model.RoundFact{App: app}, now)
 	}
-	fs.apps = fs.apps[:0]
+	all.apps = all.apps[:0]
 }
 
 // plan has the shadows plan in a round, as long as their share of the time lasts.
-func (fs *followers) plan(round model.RoundFact, now model.Time) {
-	first := fs.next
-	for i := range fs.shadows {
-		at := (first + i) % len(fs.shadows)
-		f := fs.shadows[at]
+func (all *accounts) plan(round model.RoundFact, now model.Time) {
+	first := all.next
+	for i := range all.shadows {
+		at := (first + i) % len(all.shadows)
+		a := all.shadows[at]
 		began := time.Now()
-		if !fs.budget.allows(began) {
-			f.skipped++
+		if !all.budget.allows(began) {
+			a.skipped++
 			continue
 		}
 		var err error
 		if round.App != "" {
-			_, err = f.engine.PlanApp(now, round.App)
+			_, err = a.engine.PlanApp(now, round.App)
 		} else {
-			_, err = f.engine.Plan(now)
+			_, err = a.engine.Plan(now)
 		}
 		if err != nil && !errors.Is(err, engine.ErrStale) {
-			f.skipped++ // the policy panicked: a lost round
+			a.skipped++ // the policy panicked: a lost round
 		}
-		fs.budget.spend(time.Since(began))
-		fs.next = at + 1 // those that had no time are first in the next round
+		all.budget.spend(time.Since(began))
+		all.next = at + 1 // those that had no time are first in the next round
 	}
 }
 
 // addTo puts the accounts into a snapshot that nobody reads yet.
-func (fs *followers) addTo(s *snapshot.Snapshot) {
-	for _, f := range fs.all() {
-		s.Accounts = append(s.Accounts, f.Account(f == fs.decides))
+func (all *accounts) addTo(s *snapshot.Snapshot) {
+	for _, a := range all.list() {
+		s.Accounts = append(s.Accounts, a.Snapshot(a == all.decides))
 	}
 }
 

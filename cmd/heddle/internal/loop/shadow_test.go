@@ -190,7 +190,7 @@ func TestShadowsComeAfterTheAnswer(t *testing.T) {
 		b.send(poll())
 		time.Sleep(1900 * time.Millisecond) // the first round is over, and the share not spent
 		left := func() (d time.Duration) {
-			if err := b.do(t.Context(), func() { d = b.followers.budget.left }); err != nil {
+			if err := b.do(t.Context(), func() { d = b.accounts.budget.left }); err != nil {
 				t.Error(err)
 			}
 			return d

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"heddle/cmd/heddle/internal/terminal"
-	"heddle/core/account"
 	"heddle/core/model"
+	"heddle/core/state/snapshot"
 )
 
 // Table prints the result for people.
@@ -50,7 +50,7 @@ func (r *Result) Table(w io.Writer) error {
 func (r *Result) bytes(w io.Writer) {
 	fmt.Fprintln(w, "POLICY\tCROSS-RACK\tSHUFFLE\tMAP READ\tSAVED\tLOST\tNET SAVED %\tUPLINK PEAK")
 	rec := &r.Runs[0]
-	row := func(name string, c *account.CrossRack, rest string) {
+	row := func(name string, c *snapshot.CrossRack, rest string) {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", name, size(c.Total), size(c.Shuffle), size(c.MapRead), rest)
 	}
 	peak := func(rate float64) string { return terminal.Bytes(rate) + "/s" }
