@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
 
 	"heddle/core/lab/measured"
 	"heddle/core/lab/sim"
@@ -170,4 +171,49 @@ func TestLeftOut(t *testing.T) {
 	if diff := cmp.Diff(want, why); diff != "" || len(r.Workload.Jobs) != 1 {
 		t.Errorf("%d jobs (-want +got):\n%s", len(r.Workload.Jobs), diff)
 	}
+}
+
+// asRan runs jobs where they ran, on a rack of two nodes with a container each.
+func asRan(jobs ...measured.Job) (sim.Run, error) {
+	r, err := measured.Workload(jobs, &measured.Options{Racks: map[model.RackID][]string{"/r1": {"r1a", "r1b"}}})
+	if err != nil {
+		return sim.Run{}, err
+	}
+	c, p := sim.Uniform(1, 2, 1, 10e6, 125e6), sim.DefaultParams()
+	p.Slowstart, p.AMStart = 0, 0
+	s, err := sim.NewAsRan(p, c, r.Workload)
+	if err != nil {
+		return sim.Run{}, err
+	}
+	return s.Run(nil)
+}
+
+// Tasks of ten minutes wait for the node they ran on as long as others of their job run, though another one is free.
+func TestAsRanWaitsForItsNode(t *testing.T) {
+	t.Parallel()
+	task := measured.Task{Host: "r1a", Rack: "/r1", Launched: 1000, Finished: 601_000}
+	run, err := asRan(measured.Job{ID: "j", Submitted: 1, Maps: []measured.Task{task, task, task}})
+	if err != nil || run.Makespan < 1800 || run.Makespan > 1810 {
+		t.Errorf("%.0f s for three maps of 600 s on one container, %v", run.Makespan, err)
+	}
+}
+
+// However jobs wait for each other's nodes, all end.
+func TestAsRanEnds(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		task := rapid.Custom(func(t *rapid.T) measured.Task {
+			return measured.Task{Host: rapid.SampledFrom([]string{"r1a", "r1b", ""}).Draw(t, "host"), Rack: "/r1", Launched: 1000, Finished: 1000 + model.Time(rapid.IntRange(0, 300_000).Draw(t, "took")), Shuffled: 1}
+		})
+		var jobs []measured.Job
+		for i := range rapid.IntRange(1, 4).Draw(t, "jobs") {
+			jobs = append(jobs, measured.Job{
+				ID: string(rune('a' + i)), Submitted: 1 + model.Time(rapid.IntRange(0, 100_000).Draw(t, "submitted")),
+				Maps: rapid.SliceOfN(task, 1, 4).Draw(t, "maps"), Reduces: rapid.SliceOfN(task, 0, 4).Draw(t, "reduces"),
+			})
+		}
+		if run, err := asRan(jobs...); err != nil || run.Finished != len(jobs) {
+			t.Fatalf("%d of %d jobs ended, %v", run.Finished, len(jobs), err)
+		}
+	})
 }

@@ -83,8 +83,9 @@ type tasks struct {
 	speculation                      *stageSpeculation // nil without speculation
 
 	state        []taskState
-	firstWaiting int   // every waiting task is at or after it
-	launchedOn   []int // launched, by rack: tasks, or bytes they draw where those differ
+	firstWaiting int    // every waiting task is at or after it
+	ranOnNode    *lists // waiting tasks by the node they ran on, and at last those of which nobody knows; nil until asked
+	launchedOn   []int  // launched, by rack: tasks, or bytes they draw where those differ
 }
 
 // pending returns how many tasks are asked for and not launched.

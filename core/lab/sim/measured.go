@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"slices"
+
 	"heddle/core/lab/workload"
 	"heddle/core/model"
 	"heddle/core/policy"
@@ -64,8 +66,8 @@ const AsRan = "recorded"
 // asRan answers offers by where tasks ran.
 type asRan struct{ world *world }
 
-// patience is how long no task may have ended before tasks start on any node: those that wait
-// for the node they ran on may wait for each other.
+// patience is how long a job, or its ApplicationMaster, waits for the nodes that its tasks ran on
+// while nothing of it goes on: those that wait for nodes may wait for each other.
 const patience = 30 * model.Second
 
 // Place implements policy.Policy: of the tasks for the node a map before any other, and the first
@@ -75,7 +77,7 @@ func (a *asRan) Place(in *policy.Input) []model.Placement {
 	for _, kind := range [...]model.Stage{model.StageMap, model.StageReduce} {
 		for _, j := range a.world.jobs.live {
 			i := j.startable(kind)
-			if i < 0 || a.world.ranOn(node, &j.stages[i]) < 0 {
+			if i < 0 || a.world.ranOn(node, j, &j.stages[i]) < 0 {
 				continue
 			}
 			of := in.View.Job(j.id)
@@ -90,31 +92,52 @@ func (a *asRan) Place(in *policy.Input) []model.Placement {
 	return nil
 }
 
-// mayHaveAM reports whether a job's ApplicationMaster may start on a node: on the one it ran on
-// where jobs run as they ran, until patience is over, and else on any.
-func (s *world) mayHaveAM(node int, j *job) bool {
-	on := j.spec.AMRanOn
-	return !s.jobs.asRan || on == (workload.Node{}) || s.layout.nodeAt(on) == node || s.now.Sub(s.stats.lastProgress) > patience
+// nextAM takes the first waiting job whose ApplicationMaster may start on a node off the list: where
+// jobs run as they ran one that ran there, that nobody knows of, or that has waited long; else any.
+func (s *world) nextAM(node int) *job {
+	t := &s.jobs
+	i := 0
+	if t.asRan {
+		i = slices.IndexFunc(t.waiting, func(j *job) bool {
+			on := j.spec.AMRanOn
+			return on == (workload.Node{}) || s.layout.nodeAt(on) == node || s.now.Sub(j.amSince) > patience
+		})
+	}
+	if i < 0 {
+		return nil
+	}
+	j := t.waiting[i]
+	t.waiting = slices.Delete(t.waiting, i, i+1)
+	return j
 }
 
 // ranOn returns the first waiting task of a stage that ran on a node, or of which nobody
-// knows where it ran; -1 without. Any will do once patience is over.
-func (s *world) ranOn(node int, t *stage) int {
-	anywhere := s.now.Sub(s.stats.lastProgress) > patience
-	other := -1
-	for task, state := range t.state {
-		if state != waiting {
-			continue
-		}
-		m := t.spec.Measured
-		if task >= len(m) || m[task].RanOn == (workload.Node{}) || s.layout.nodeAt(m[task].RanOn) == node {
-			return task
-		}
-		if anywhere && other < 0 {
-			other = task
-		}
+// knows where it ran; -1 without. Any will do once the job has waited long.
+func (s *world) ranOn(node int, j *job, t *stage) int {
+	if t.ranOnNode == nil {
+		nowhere := len(s.layout.nodes)
+		lists := newLists(nowhere+1, func(add func(place, task int)) {
+			for task, state := range t.state {
+				if state != waiting {
+					continue
+				}
+				if on := t.spec.RanOn(task); on == (workload.Node{}) {
+					add(nowhere, task)
+				} else {
+					add(s.layout.nodeAt(on), task)
+				}
+			}
+		})
+		t.ranOnNode = &lists
 	}
-	return other
+	task := t.ranOnNode.first(node, t.state)
+	if task < 0 {
+		task = t.ranOnNode.first(len(s.layout.nodes), t.state)
+	}
+	if task < 0 && s.now.Sub(j.starvedSince) > patience {
+		task = slices.Index(t.state, waiting)
+	}
+	return task
 }
 
 // levelOn returns the locality of a task on a node.

@@ -77,7 +77,7 @@ func (s *world) startAsking(j *job) {
 	s.faults.relistTasks(s, j) // nodes may have left or come since it was submitted
 	s.jobs.live = append(s.jobs.live, j)
 	s.jobs.byID[j.id] = j
-	j.isAsking = true
+	j.isAsking, j.starvedSince = true, s.now
 	for i := range j.stages {
 		s.updates.demand[s.layout.pool(j.stages[i].kind)] += j.stages[i].pending()
 	}
@@ -93,11 +93,13 @@ func (s *world) startAppMasters(round func(k int) int32) {
 	for k := 0; k < len(s.layout.nodes) && len(t.waiting) > 0 && t.appMasters < most && t.free.sum() > 0; k++ {
 		i := round(k)
 		n := &s.layout.nodes[i]
-		j := t.waiting[0]
-		if n.used.sum() >= n.total.sum() || !s.mayHaveAM(int(i), j) {
+		if n.used.sum() >= n.total.sum() {
 			continue
 		}
-		t.waiting = t.waiting[1:]
+		j := s.nextAM(int(i))
+		if j == nil {
+			continue
+		}
 		t.appMasters++
 		s.occupy(n, j, 0)
 		if j.amNode = i; s.faults != nil {
@@ -165,7 +167,7 @@ func (s *world) launch(j *job, p *model.Placement, node int) {
 	t := &j.stages[i]
 	task, level := t.pick(node, n.rack)
 	if s.jobs.asRan {
-		task = s.ranOn(node, t)
+		task = s.ranOn(node, j, t)
 		level = t.levelOn(task, node, &s.layout)
 	}
 	if t.extraAsked > 0 {
@@ -424,13 +426,16 @@ func (s *world) preemptReduces() {
 	pool := s.layout.pool(model.StageReduce)
 	free := s.jobs.free[pool]
 	for _, j := range s.jobs.live {
-		if free > 0 {
+		if free > 0 && !s.jobs.asRan {
 			j.starvedSince = s.now
 			continue
 		}
 		pending, held := j.blocked(&s.layout)
 		if pending == 0 || held == 0 {
 			j.starvedSince = s.now
+			continue
+		}
+		if free > 0 { // its tasks wait for nodes
 			continue
 		}
 		if s.now.Sub(j.starvedSince) < s.params.Starved {

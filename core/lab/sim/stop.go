@@ -54,7 +54,7 @@ func (r *attempts) stopAll(s *world, j *job, at model.Time) {
 // at once, for others by its rules.
 func (t *stage) requeue(s *world, j *job, task int, n *node) {
 	t.state[task] = waiting
-	t.firstWaiting = min(t.firstWaiting, task)
+	t.firstWaiting, t.ranOnNode = min(t.firstWaiting, task), nil
 	state := model.TaskPending
 	switch {
 	case j.amLost:

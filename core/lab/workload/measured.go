@@ -168,6 +168,14 @@ func (s *Stage) Uneven() bool {
 	return false
 }
 
+// RanOn returns the node that task i was measured on, zero where that is not known.
+func (s *Stage) RanOn(i int) Node {
+	if len(s.Measured) == 0 {
+		return Node{}
+	}
+	return s.Measured[i].RanOn
+}
+
 // Compute returns how long task i computes that reads so many bytes, in milliseconds.
 func (s *Stage) Compute(i int, read model.Bytes) model.Duration {
 	if len(s.Measured) > 0 {
