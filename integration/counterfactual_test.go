@@ -3,6 +3,7 @@
 package integration
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -22,7 +23,8 @@ import (
 // scene is work that is recorded and then simulated with every task where it ran.
 type scene struct {
 	name  string
-	mbits int // of every uplink
+	mode  string // of heddle; "" is observe
+	mbits int    // of every uplink
 	input func(context.Context, *hadoop.Cluster) error
 	jobs  []sceneJob
 }
@@ -49,13 +51,13 @@ func scenes() []scene {
 		}
 	}
 	return []scene{
-		{"concentrated", 20, tera("/cf/a", "/rack1", 3, 33*mb), []sceneJob{{0, sort(4, "/cf/a", "/cf/a-out")}}},
-		{"even", 50, tera("/cf/b", "", 2, 16*mb), []sceneJob{{0, sort(6, "/cf/b", "/cf/b-out")}}},
-		{"remote-reads", 20, tera("/cf/c", "/rack1", 8, 12*mb), []sceneJob{{0, []string{"wordmean", "/cf/c", "/cf/c-out"}}}},
-		{"pair", 30, func(ctx context.Context, c *hadoop.Cluster) error {
+		{"concentrated", "", 20, tera("/cf/a", "/rack1", 3, 33*mb), []sceneJob{{0, sort(4, "/cf/a", "/cf/a-out")}}},
+		{"even", "", 50, tera("/cf/b", "", 2, 16*mb), []sceneJob{{0, sort(6, "/cf/b", "/cf/b-out")}}},
+		{"remote-reads", "", 20, tera("/cf/c", "/rack1", 8, 12*mb), []sceneJob{{0, []string{"wordmean", "/cf/c", "/cf/c-out"}}}},
+		{"pair", "", 30, func(ctx context.Context, c *hadoop.Cluster) error {
 			return errors.Join(tera("/cf/d1", "", 2, 16*mb)(ctx, c), tera("/cf/d2", "/rack2", 2, 33*mb)(ctx, c))
 		}, []sceneJob{{0, []string{"wordmean", "/cf/d1", "/cf/d1-out"}}, {2 * time.Second, sort(3, "/cf/d2", "/cf/d2-out")}}},
-		{"mix", 100, func(ctx context.Context, c *hadoop.Cluster) error {
+		{"mix", "", 100, func(ctx context.Context, c *hadoop.Cluster) error {
 			return errors.Join(tera("/cf/e1", "", 1, 24*mb)(ctx, c), tera("/cf/e2", "/rack3", 2, 24*mb)(ctx, c))
 		}, []sceneJob{
 			{0, sort(4, "/cf/e1", "/cf/e-1")}, {3 * time.Second, []string{"wordmean", "/cf/e2", "/cf/e-2"}}, {6 * time.Second, sort(2, "/cf/e2", "/cf/e-3")},
@@ -86,14 +88,14 @@ func TestCounterfactual(t *testing.T) {
 				t.Fatal(err)
 			}
 			file := filepath.Join(dir, s.name+".jsonl.zst")
-			s.record(t, c, file)
+			writeCounted(t, file+".uplinks.json", counted{s.mbits, s.record(t, c, file)})
 			checkCounterfactual(t, file)
 		})
 	}
 }
 
-// record records a scene, and what the uplinks counted beside it.
-func (s *scene) record(t *testing.T, c *hadoop.Cluster, file string) {
+// record records a scene, and returns what the uplinks counted beside it.
+func (s *scene) record(t *testing.T, c *hadoop.Cluster, file string) map[string]hadoop.Traffic {
 	t.Helper()
 	if err := c.Shape(s.mbits); err != nil {
 		t.Fatal(err)
@@ -104,7 +106,7 @@ func (s *scene) record(t *testing.T, c *hadoop.Cluster, file string) {
 		t.Fatal(err)
 	}
 	config := filepath.Join(t.TempDir(), "heddle.yml")
-	if err := os.WriteFile(config, fmt.Appendf(nil, "mode: observe\nuplinks: {capacity: %dMbps}\nhdfs: {user: root}\n", s.mbits), 0o600); err != nil {
+	if err := os.WriteFile(config, fmt.Appendf(nil, "mode: %s\nuplinks: {capacity: %dMbps}\nhdfs: {user: root}\n", cmp.Or(s.mode, "observe"), s.mbits), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	rec := exec.CommandContext(t.Context(), path, "record", "--config", config, "--out", file)
@@ -125,17 +127,23 @@ func (s *scene) record(t *testing.T, c *hadoop.Cluster, file string) {
 		})
 	}
 	jobs.Wait()
-	of := counted{Mbits: s.mbits}
-	if of.Uplinks, err = c.UplinkBytesSince(before); err != nil {
+	sent, err := c.UplinkBytesSince(before)
+	if err != nil {
 		t.Fatal(err)
 	}
 	time.Sleep(10 * time.Second) // the last facts come from the JobHistory server
 	if err := errors.Join(rec.Process.Signal(syscall.SIGTERM), rec.Wait()); err != nil {
 		t.Fatal(err)
 	}
+	return sent
+}
+
+// writeCounted writes what was counted beside a recording.
+func writeCounted(t *testing.T, file string, of counted) {
+	t.Helper()
 	data, err := json.MarshalIndent(of, "", "  ")
 	if err == nil {
-		err = os.WriteFile(file+".uplinks.json", data, 0o600)
+		err = os.WriteFile(file, data, 0o600)
 	}
 	if err != nil {
 		t.Fatal(err)

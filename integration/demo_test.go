@@ -4,13 +4,8 @@ package integration
 
 import (
 	"os"
-	"os/exec"
-	"path/filepath"
 	"strconv"
-	"sync"
-	"syscall"
 	"testing"
-	"time"
 )
 
 // TestRecordDemo makes the recording that `heddle demo` plays: wordcount and
@@ -27,37 +22,9 @@ func TestRecordDemo(t *testing.T) {
 	runJob(t, c, "teragen", "-Dmapreduce.job.maps=1", "-Ddfs.replication=1", strconv.Itoa(rows), "/demo/rows")
 	runJob(t, c, "randomtextwriter", "-Dmapreduce.randomtextwriter.totalbytes="+strconv.Itoa(words),
 		"-Dmapreduce.randomtextwriter.bytespermap="+strconv.Itoa(words/3), "/demo/text")
-	if err := c.Shape(100); err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = c.Shape(0) }()
-	path, err := binary()
-	if err != nil {
-		t.Fatal(err)
-	}
-	config := filepath.Join(t.TempDir(), "heddle.yml")
-	if err := os.WriteFile(config, []byte("mode: advise\nuplinks: {capacity: 100Mbps}\nhdfs: {user: root}\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	rec := exec.Command(path, "record", "--config", config, "--out", out)
-	rec.Stderr, rec.Stdout = os.Stderr, os.Stdout
-	rec.Env = []string{"HADOOP_CONF_DIR=" + c.ConfDir(), "PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME")}
-	if err := rec.Start(); err != nil {
-		t.Fatal(err)
-	}
-	var jobs sync.WaitGroup
-	for _, args := range [][]string{
-		{"terasort", "-Dmapreduce.job.reduces=4", "/demo/rows", "/demo/sorted"},
-		{"wordcount", "-Dmapreduce.job.reduces=2", "/demo/text", "/demo/counts"},
-	} {
-		jobs.Go(func() { runJob(t, c, args...) })
-	}
-	jobs.Wait()
-	time.Sleep(10 * time.Second) // the last facts come from the JobHistory server
-	if err := rec.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
-	if err := rec.Wait(); err != nil {
-		t.Error(err)
-	}
+	demo := scene{mode: "advise", mbits: 100, jobs: []sceneJob{
+		{0, []string{"terasort", "-Dmapreduce.job.reduces=4", "/demo/rows", "/demo/sorted"}},
+		{0, []string{"wordcount", "-Dmapreduce.job.reduces=2", "/demo/text", "/demo/counts"}},
+	}}
+	demo.record(t, c, out)
 }

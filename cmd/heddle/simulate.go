@@ -74,8 +74,8 @@ several seeds the table shows the median, with the minimum and maximum in bracke
 	f.StringVar(&o.Straggler, "straggler", "", "the fraction of attempts that straggle, 0 to 1, and the factor by which they compute longer: `PART,FACTOR`, such as 0.05,3")
 	f.BoolVar(&o.Speculation, "speculation", false, "run extra attempts of stragglers by MapReduce's rules, as Hadoop does by default")
 	f.StringVar(&o.Relay, "relay", "", "run each policy outside `SCHEDULER`, itself a policy: its plans restrict asks as heddle's relay does")
-	f.DurationVar(&o.RelayPin, "relay-pin", 30*time.Second, "how long reduces wait for their planned racks")
-	f.DurationVar(&o.RelayTrim, "relay-trim", 10*time.Second, "how long maps wait for their planned racks")
+	f.DurationVar(&o.RelayPin, "relay-pin", simulation.RelayPin, "how long reduces wait for their planned racks")
+	f.DurationVar(&o.RelayTrim, "relay-trim", simulation.RelayTrim, "how long maps wait for their planned racks")
 	f.StringVar(&o.Report, "report", "", "write a page with plots of the results, index.html, into the directory `DIR`")
 	out.flag(cmd)
 	return cmd

@@ -6,10 +6,21 @@
 // are YARN's words, used as YARN uses them.
 package model
 
-import "cmp"
+import (
+	"cmp"
+	"strings"
+)
 
 // NodeID names a NodeManager as YARN prints it, host:port.
 type NodeID string
+
+// Host returns the host of a node's id; the id itself if it has no port.
+func (n NodeID) Host() string {
+	if i := strings.LastIndexByte(string(n), ':'); i >= 0 {
+		return string(n[:i])
+	}
+	return string(n)
+}
 
 // RackID names a rack as the topology prints it, with its leading slash
 // ("/dc1/rack01"), exactly as ResourceManager and NameNode print it.

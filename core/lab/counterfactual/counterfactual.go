@@ -12,7 +12,6 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strings"
 
 	"heddle/core/lab/measured"
 	"heddle/core/lab/sim"
@@ -217,7 +216,7 @@ func (a *app) leftOut() string {
 func (r *reader) job(a *app) measured.Job {
 	j := measured.Job{
 		ID: string(a.ID), Name: a.Name, User: a.User, Queue: a.Queue, Submitted: a.Submitted, Finished: a.Finished,
-		AMHost: host(a.am), MapTask: a.conf.MapTask, ReduceTask: a.conf.ReduceTask,
+		AMHost: a.am.Host(), MapTask: a.conf.MapTask, ReduceTask: a.conf.ReduceTask,
 	}
 	r.most[a.conf.MapTask] += len(a.tasks[model.StageMap])
 	r.most[a.conf.ReduceTask] += len(a.tasks[model.StageReduce])
@@ -238,12 +237,6 @@ func (r *reader) job(a *app) measured.Job {
 	return j
 }
 
-// host returns the host of a node.
-func host(n model.NodeID) string {
-	h, _, _ := strings.Cut(string(n), ":")
-	return h
-}
-
 // succeeded returns the tasks that succeeded, by index.
 func succeeded(tasks map[int]model.Task) []measured.Task {
 	var out []measured.Task
@@ -260,31 +253,28 @@ func succeeded(tasks map[int]model.Task) []measured.Task {
 	return out
 }
 
-// slop is the part of a block by which the last split of a file may be longer than one
-// (FileInputFormat.SPLIT_SLOP).
-const slop = 0.1
-
-// splits returns the blocks that a job's maps read, in the order in which MapReduce
-// numbers its maps, the longest first (JobSubmitter.writeNewSplits). There are none where
-// that would not be as many as it has maps.
+// splits returns the blocks that a job's maps read, by map. There are none where that would
+// not be as many as it has maps.
 func (r *reader) splits(inputs []string, count int) []model.Block {
-	var all []model.Block
-	whole := model.Bytes(0) // a block of the file
+	var blocks [][]model.Block // by file
+	var sizes [][]model.Bytes
 	for _, path := range inputs {
-		for _, b := range r.blocks[path] {
-			if b.Offset == 0 {
-				whole = b.Length
-			} else if float64(b.Length) <= slop*float64(whole) {
-				all[len(all)-1].Length += b.Length
-				continue
+		for i, b := range r.blocks[path] {
+			if i == 0 || b.Offset == 0 {
+				blocks, sizes = append(blocks, nil), append(sizes, nil)
 			}
-			all = append(all, b)
+			f := len(blocks) - 1
+			blocks[f], sizes[f] = append(blocks[f], b), append(sizes[f], b.Length)
 		}
 	}
-	if len(all) != count {
+	splits := measured.Splits(sizes)
+	if len(splits) != count {
 		return nil
 	}
-	slices.SortStableFunc(all, func(a, b model.Block) int { return cmp.Compare(b.Length, a.Length) })
+	all := make([]model.Block, count)
+	for i, s := range splits {
+		all[i] = blocks[s.File][s.Block]
+	}
 	return all
 }
 

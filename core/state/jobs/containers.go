@@ -24,7 +24,7 @@ func ApplyContainers(j *Job, f model.ContainersFact, cluster *nodes.Index) {
 		k := &f.Containers[i]
 		n := cluster.Node(k.Node)
 		if n == nil {
-			cluster.Hosts().CountUnknown(hostOf(k.Node))
+			cluster.Hosts().CountUnknown(k.Node.Host())
 			continue
 		}
 		stage := j.stageAt(k.Priority)
@@ -40,14 +40,6 @@ func ApplyContainers(j *Job, f model.ContainersFact, cluster *nodes.Index) {
 	}
 	j.blacklist = f.Blacklist
 	j.recount()
-}
-
-// hostOf returns the host of a node's id, which is host:port.
-func hostOf(id model.NodeID) string {
-	if i := strings.LastIndexByte(string(id), ':'); i >= 0 {
-		return string(id[:i])
-	}
-	return string(id)
 }
 
 // recount recomputes what follows from the live containers.

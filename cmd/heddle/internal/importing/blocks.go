@@ -91,10 +91,16 @@ func (b *blocks) replicas(j *measured.Job, files []*fsck.File) [][]string {
 	slices.SortStableFunc(files, func(x, y *fsck.File) int {
 		return cmp.Or(cmp.Compare(order(x), order(y)), strings.Compare(x.Path, y.Path))
 	})
-	splits := fsck.Splits(files)
+	sizes := make([][]model.Bytes, len(files))
+	for i, f := range files {
+		for _, block := range f.Blocks {
+			sizes[i] = append(sizes[i], block.Bytes)
+		}
+	}
+	splits := measured.Splits(sizes)
 	all := make([][]string, len(splits))
-	for i := range splits {
-		for _, r := range splits[i].Replicas {
+	for i, s := range splits {
+		for _, r := range files[s.File].Blocks[s.Block].Replicas {
 			if host := b.names[r.Addr]; host != "" {
 				all[i] = append(all[i], host)
 			}

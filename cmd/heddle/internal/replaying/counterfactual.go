@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"time"
 
 	"heddle/cmd/heddle/internal/exit"
 	"heddle/cmd/heddle/internal/policyflag"
@@ -69,14 +68,14 @@ func (c *Counterfactual) Run(ctx context.Context, o *Options, stderr io.Writer) 
 		return nil, fmt.Errorf("replay %s: %w", o.File, err)
 	}
 	s := simulation.Options{
-		Policies: o.Policies, Params: o.Params, Seeds: c.Seeds, Relay: c.Relay, RelayPin: relayPin, RelayTrim: relayTrim,
+		Policies: o.Policies, Params: o.Params, Seeds: c.Seeds, Relay: c.Relay, RelayPin: simulation.RelayPin, RelayTrim: simulation.RelayTrim,
 		Report: o.Report, Command: c.Command, Version: c.Version,
 	}
 	res, err := s.RunGiven(ctx, &simulation.Given{Workload: rec.Workload, Cluster: rec.Cluster, Params: rec.Params}, stderr)
 	if err != nil {
 		return nil, err
 	}
-	out := &Simulated{Result: res, Recording: RecordingSummary{Jobs: len(rec.Ran), Left: rec.Left}}
+	out := &Simulated{Result: res, Recording: RecordingSummary{Jobs: len(rec.Ran), Left: append([]measured.Left{}, rec.Left...)}}
 	for i := range res.Runs {
 		if res.Runs[i].Policy == sim.AsRan && out.Recording.AsRan == nil {
 			out.Recording.AsRan = counterfactual.Compare(rec, &res.Runs[i])
@@ -84,12 +83,6 @@ func (c *Counterfactual) Run(ctx context.Context, o *Options, stderr io.Writer) 
 	}
 	return out, nil
 }
-
-// The relay's patience, as 'heddle simulate' has it by default.
-const (
-	relayPin  = 30 * time.Second
-	relayTrim = 10 * time.Second
-)
 
 // options are those of the reader of the recording.
 func (c *Counterfactual) options(o *Options, in *recording.Reader) (*counterfactual.Options, error) {

@@ -3,8 +3,9 @@ package simulation
 import (
 	"errors"
 	"fmt"
-	"heddle/cmd/heddle/internal/policyflag"
+	"time"
 
+	"heddle/cmd/heddle/internal/policyflag"
 	"heddle/core/lab/sim"
 	"heddle/core/lab/workload"
 	"heddle/core/model"
@@ -20,6 +21,13 @@ type relay struct {
 	build     policy.Factory
 	steering  sim.Steering // without a policy
 }
+
+// How long a relay lets reduces and maps wait for their planned racks, as a simulation has it by
+// default.
+const (
+	RelayPin  = 30 * time.Second
+	RelayTrim = 10 * time.Second
+)
 
 // relayEvery is how often plans are made: about as often as the service makes them.
 const relayEvery = 2 * model.Second

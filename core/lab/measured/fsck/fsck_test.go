@@ -2,7 +2,6 @@ package fsck_test
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -10,7 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"heddle/core/lab/measured/fsck"
-	"heddle/core/model"
 )
 
 func read(t *testing.T, text string) ([]fsck.File, error) {
@@ -96,28 +94,6 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestSplits: splits are numbered by size as JobSubmitter does, and a short rest joins the last
-// whole block.
-func TestSplits(t *testing.T) {
-	t.Parallel()
-	file := func(rack model.RackID, sizes ...model.Bytes) *fsck.File {
-		f := &fsck.File{}
-		for _, s := range sizes {
-			f.Bytes += s
-			f.Blocks = append(f.Blocks, fsck.Block{s, []fsck.Replica{{Rack: rack}}})
-		}
-		return f
-	}
-	var got []string
-	for _, s := range fsck.Splits([]*fsck.File{file("a", 100, 100, 20), file("b", 30), file("c", 100, 10), file("d", 100, 11), file("e"), {Bytes: 5, Blocks: []fsck.Block{{}}}}) {
-		got = append(got, fmt.Sprintf("%s:%d", s.Replicas[0].Rack, s.Bytes))
-	}
-	want := []string{"c:110", "a:100", "a:100", "d:100", "b:30", "a:20", "d:11"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-}
-
 func TestMatches(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -146,7 +122,7 @@ func TestMatches(t *testing.T) {
 	}
 }
 
-// FuzzEach holds that any text is read or refused with its line, and that splits cover files.
+// FuzzEach holds that any text is read or refused with its line.
 func FuzzEach(f *testing.F) {
 	data, err := os.ReadFile("testdata/missing.txt")
 	if err != nil {
@@ -155,12 +131,7 @@ func FuzzEach(f *testing.F) {
 	f.Add(string(data))
 	f.Add("/a 4 bytes, 1 block(s): OK\n0. x len=4 repl=1 [DatanodeInfoWithStorage[a:1,DS,DISK]]\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		err := fsck.Each(strings.NewReader(text), func(file *fsck.File) error {
-			if len(fsck.Splits([]*fsck.File{file})) > len(file.Blocks) {
-				t.Errorf("more splits than blocks: %+v", file)
-			}
-			return nil
-		})
+		err := fsck.Each(strings.NewReader(text), func(*fsck.File) error { return nil })
 		var e *fsck.Error
 		if err != nil && (!errors.As(err, &e) || e.Line < 1 || e.Line > strings.Count(text, "\n")+2) {
 			t.Errorf("%v", err)
