@@ -70,8 +70,9 @@ func Load(opts Options) (*Loaded, error) {
 		l.ReadFile(opts.File, "configuration")
 	}
 	l.loadHadoop()
-	l.giveStateFile("relay.journal", "relay")
-	l.giveStateFile("state.history_file", "history.json")
+	l.giveFile("relay.journal", "relay", "STATE_DIRECTORY", "XDG_STATE_HOME")
+	l.giveFile("relay.socket", "relay.sock", "RUNTIME_DIRECTORY", "XDG_RUNTIME_DIR")
+	l.giveFile("state.history_file", "history.json", "STATE_DIRECTORY", "XDG_STATE_HOME")
 	if _, given := l.Origins["uplinks.capacity"]; !given && cfg.Uplinks.Oversubscription.Ratio > 0 {
 		cfg.Uplinks.Capacity = 0 // the ratio replaces the default
 	}
@@ -197,10 +198,10 @@ func (l *loader) giveConfDir() {
 	}
 }
 
-// giveStateFile gives a key the path of a file or directory below the directory
-// that the environment names for state.
-func (l *loader) giveStateFile(path, name string) {
-	for _, place := range []struct{ variable, name string }{{"STATE_DIRECTORY", name}, {"XDG_STATE_HOME", "heddle/" + name}} {
+// giveFile gives a key the path of a file or directory below a directory that the environment names: systemd's
+// variable or, in the folder heddle, XDG's.
+func (l *loader) giveFile(path, name, systemd, xdg string) {
+	for _, place := range []struct{ variable, name string }{{systemd, name}, {xdg, "heddle/" + name}} {
 		dir, _, _ := strings.Cut(l.env[place.variable], ":") // systemd may name several
 		if filepath.IsAbs(dir) {                             // XDG: any other is to be ignored
 			l.GiveText(path, strict.Origin{Layer: strict.LayerEnv, Name: place.variable}, filepath.Join(dir, place.name))

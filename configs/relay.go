@@ -47,6 +47,12 @@ type RelayConfig struct {
 	// How many connections the relay holds at once. It closes further ones; their
 	// applications connect to the next address of `heddle client-config`.
 	MaxConnections int `yaml:"max_connections" default:"10000" range:"1..1000000"`
+	// The Unix socket at which 'heddle relay' listens for 'heddle serve'. Both must run as the
+	// same user, or serve as root. Without the key it is `relay.sock` in systemd's
+	// $RUNTIME_DIRECTORY, else `heddle/relay.sock` in $XDG_RUNTIME_DIR, else the default.
+	Socket string `yaml:"socket" default:"/run/heddle/relay.sock" format:"path"`
+	// The host and port at which 'heddle relay' serves /metrics and /healthz.
+	WebListenAddress string `yaml:"web_listen_address" default:"127.0.0.1:7908" format:"listen"`
 	// The longest the relay may take to connect to the ResourceManager.
 	DialTimeout strict.Duration `yaml:"dial_timeout" default:"5s" range:"100ms..1m" advanced:"true"`
 	// A Unix socket over which a heddle that starts takes over listening sockets, connections

@@ -33,6 +33,7 @@ const DefaultPairs = 400
 type Options struct {
 	Snapshot   func() *snapshot.Snapshot // the newest published snapshot, nil before the first
 	Relay      func() *model.Relay       // what the relay does now; nil, or a nil result: there is no relay and no metric of it
+	Linked     func() bool               // whether the other process of heddle, serve or the relay, is linked; nil: there is to be none
 	Now        func() time.Time          // the clock of the observations
 	Policy     func() string             // the policy in charge, "" when none decides
 	ConfigHash func() string             // of the configuration in force
@@ -113,6 +114,9 @@ func (c *Collector) Collect(ch chan<- prometheus.Metric) {
 	defer c.mu.Unlock()
 	snap := c.opts.Snapshot()
 	c.collectSources(s, snap)
+	if c.opts.Linked != nil {
+		s.put(relayLinked, oneIf(c.opts.Linked()))
+	}
 	if c.opts.Relay != nil {
 		if r := c.opts.Relay(); r != nil {
 			s.putRelay(r, model.Time(c.opts.Now().UnixMilli()))

@@ -57,6 +57,7 @@ const (
 	estimatedLoads
 	untrackedTasks
 	relayEnforcing
+	relayLinked
 	relayConnections
 	relayAccepted
 	relayRefused
@@ -108,7 +109,8 @@ func scraped() [metricCount]spec {
 		restarts:          {"heddle_resourcemanager_restarts_total", counter, nil, "ResourceManager restarts and failovers seen."},
 		estimatedLoads:    {"heddle_estimated_loads_total", counter, nil, "Samples of a rack's uplink that fell back to the estimate because the configured source had no fresh figure."},
 		untrackedTasks:    {"heddle_untracked_tasks_total", counter, nil, "Updates of tasks that are not followed one by one: beyond the limit, or outside their stage."},
-		relayEnforcing:    {"heddle_relay_enforcing", gauge, nil, "1 while the relay rewrites asks, 0 while it only counts what it would rewrite. This and all other heddle_relay_ metrics are absent without a relay."},
+		relayEnforcing:    {"heddle_relay_enforcing", gauge, nil, "1 while the relay rewrites asks, 0 while it only counts what it would rewrite. heddle relay exports this and the other heddle_relay_ metrics."},
+		relayLinked:       {"heddle_relay_linked", gauge, nil, "1 while heddle serve and heddle relay are linked; both export it. Absent without a relay in the configuration."},
 		relayConnections:  {"heddle_relay_connections", gauge, []string{"kind"}, "Open connections of ApplicationMasters; kind is plain, or blind for those passed on unread: protected by integrity or privacy, or not Hadoop RPC as heddle knows it."},
 		relayAccepted:     {"heddle_relay_accepted_connections_total", counter, nil, "Connections of ApplicationMasters the relay accepted."},
 		relayRefused:      {"heddle_relay_refused_connections_total", counter, nil, "Connections of ApplicationMasters the relay closed because relay.max_connections were open."},

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -11,6 +12,7 @@ import (
 
 // configFlags are the flags of every command that reads a configuration.
 type configFlags struct {
+	webKey    string // the key of --web.listen-address; "" is web.listen_address
 	file      string
 	hadoopDir string
 	overrides map[string]*string // by key path
@@ -24,7 +26,7 @@ func (f *configFlags) register(cmd *cobra.Command) {
 	f.overrides = map[string]*string{}
 	for _, o := range []struct{ flag, key, help string }{
 		{"mode", "mode", "what to do: observe, advise or enforce"},
-		{"web.listen-address", "web.listen_address", "the `address` to listen on"},
+		{"web.listen-address", cmp.Or(f.webKey, "web.listen_address"), "the `address` to listen on"},
 		{"log.level", "log.level", "the least severity to log: trace, debug, info, warn or error"},
 		{"log.format", "log.format", "the form of a log line: text or json"},
 	} {

@@ -56,6 +56,7 @@ where maps and reduces should run, and serves the answer over REST and as metric
 		Example: `  heddle demo                              the whole service on a bundled recording
   heddle check config /etc/heddle.yml      check a configuration and print every key
   heddle serve --config /etc/heddle.yml
+  heddle relay --config /etc/heddle.yml    puts the plans into what applications ask for
   heddle plan application_1763000000000_0042`,
 		SilenceErrors:    true,
 		SilenceUsage:     true,
@@ -64,6 +65,6 @@ where maps and reduces should run, and serves the answer over REST and as metric
 		RunE:             func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(newServe(), newDemo(), newRecord(), newPlan(), newExplain(), newClientConfig(), newReplay(), newDiff(), newPseudonymize(), newImport(), newExport(), newSimulate(), newFluid(), newReproduce(), newCheck(), newPolicies(), newVersion())
+	root.AddCommand(newServe(), newRelay(), newDemo(), newRecord(), newPlan(), newExplain(), newClientConfig(), newReplay(), newDiff(), newPseudonymize(), newImport(), newExport(), newSimulate(), newFluid(), newReproduce(), newCheck(), newPolicies(), newVersion())
 	return root
 }

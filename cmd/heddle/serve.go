@@ -13,6 +13,7 @@ import (
 
 	"heddle/cmd/heddle/internal/service"
 	"heddle/cmd/heddle/internal/servicelog"
+	"heddle/configs"
 
 	"github.com/spf13/cobra"
 )
@@ -26,12 +27,12 @@ func newServe() *cobra.Command {
 		Long: `Read the cluster's ResourceManager, ApplicationMasters, JobHistory server and
 NameNode, and serve REST and Prometheus metrics. In mode observe heddle exports and
 records; in mode advise it also decides, answers preferences and explains them; in
-mode enforce its relay also writes the decisions into the asks of applications.
+mode enforce 'heddle relay', a process of its own, also writes them into the asks of
+applications.
 
 SIGHUP reloads the configuration: policy, thresholds, what the relay steers, and logging
 take effect; a file that does not load changes nothing. SIGINT and SIGTERM shut the
-service down in order, with exit code 0. With relay.handover_socket, a second serve that
-is started beside the first takes over its relay, and the first exits.`,
+service down in order, with exit code 0.`,
 		Example: `  heddle serve --config /etc/heddle.yml
   heddle serve --config /etc/heddle.yml --mode advise --web.listen-address 127.0.0.1:7909
   heddle serve --config /etc/heddle.yml --web.config.file /etc/heddle-web.yml`,
@@ -94,8 +95,13 @@ func threadsForReaders() {
 	}
 }
 
+// reloader takes a configuration that was loaded again.
+type reloader interface {
+	Reload(ctx context.Context, load func() (*configs.Loaded, error))
+}
+
 // reloadOnHangup reads the configuration again at every SIGHUP until stopped.
-func reloadOnHangup(ctx context.Context, s *service.Service, flags *configFlags) (stop func()) {
+func reloadOnHangup(ctx context.Context, s reloader, flags *configFlags) (stop func()) {
 	hup := make(chan os.Signal, 1)
 	signal.Notify(hup, syscall.SIGHUP)
 	done := make(chan struct{})

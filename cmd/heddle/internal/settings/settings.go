@@ -162,3 +162,13 @@ func RelayRules(cfg *configs.Config) amrm.Options {
 	}
 	return o
 }
+
+// Relay returns the options of the relay that a configuration gives.
+func Relay(cfg *configs.Config) amrm.Options {
+	o := RelayRules(cfg)
+	o.JournalDir, o.MaxConns, o.DialTimeout = cfg.Relay.Journal, cfg.Relay.MaxConnections, cfg.Relay.DialTimeout.Std()
+	for _, l := range cfg.Relay.Listeners {
+		o.Listeners = append(o.Listeners, amrm.Listener{RM: l.RM, Address: l.Address, Upstream: l.Upstream})
+	}
+	return o
+}

@@ -1,0 +1,254 @@
+package relaylink
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"heddle/core/model"
+	"heddle/core/state/snapshot"
+)
+
+const (
+	// dialAgainAfter is the time between two tries to reach the relay.
+	dialAgainAfter = time.Second
+	// maxPlans is how many applications are planned for at once. Further ones are told that there is no plan yet.
+	maxPlans = 256
+)
+
+// Loop is the part of the service's loop that a Client calls.
+type Loop interface {
+	// PlanApp applies what an application asks for, plans for it alone, and
+	// hands all its plans to use before it returns, unless ctx ends first.
+	PlanApp(ctx context.Context, asked model.Observation, app model.AppID, use func([]*model.Plan)) error
+	// Offer queues an observation if there is room.
+	Offer(o model.Observation)
+}
+
+// ClientOptions configure serve's end.
+type ClientOptions struct {
+	Path    string // of the relay's Unix socket
+	Loop    Loop
+	MaxAge  model.Duration                // for which the ResourceManager's state counts as fresh
+	Ready   func(*snapshot.Snapshot) bool // whether plans rest on all sources; until then the relay keeps the view it has
+	Version string
+	Logger  hclog.Logger
+}
+
+// Client is serve's end: NewClient, Run. Update is for the loop.
+type Client struct {
+	opts  ClientOptions
+	plans chan struct{} // has an element for each application that is planned for
+
+	mu      sync.Mutex // guards what follows
+	session *session   // nil while no relay is linked
+	newest  *snapshot.Snapshot
+	ready   bool
+	asking  map[uint64]chan *model.Relay
+	lastID  uint64
+}
+
+// NewClient opens nothing.
+func NewClient(o ClientOptions) *Client {
+	return &Client{opts: o, plans: make(chan struct{}, maxPlans), asking: map[uint64]chan *model.Relay{}}
+}
+
+// Update makes a snapshot the newest, and tells the relay. The loop calls it.
+func (c *Client) Update(s *snapshot.Snapshot) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.newest = s
+	c.ready = c.ready || c.opts.Ready == nil || c.opts.Ready(s)
+	if c.session != nil && c.ready {
+		c.session.publish(s)
+	}
+}
+
+// Linked reports whether a relay is linked.
+func (c *Client) Linked() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.session != nil
+}
+
+// Run links to the relay, again and again, until ctx ends.
+func (c *Client) Run(ctx context.Context) error {
+	said := "" // the last failure that was logged
+	for ctx.Err() == nil {
+		linked, err := c.linkOnce(ctx)
+		if linked {
+			said = ""
+		}
+		if ctx.Err() != nil {
+			break
+		}
+		if text := err.Error(); text != said {
+			said = text
+			c.opts.Logger.Warn("no relay is linked: nothing is steered; run 'heddle relay' with the same configuration", "socket", c.opts.Path, "error", err)
+		}
+		select {
+		case <-time.After(dialAgainAfter):
+		case <-ctx.Done():
+		}
+	}
+	return nil
+}
+
+// linkOnce serves one connection to its end.
+func (c *Client) linkOnce(ctx context.Context) (linked bool, _ error) {
+	dialer := net.Dialer{Timeout: greetWithin}
+	conn, err := dialer.DialContext(ctx, "unix", c.opts.Path)
+	if err != nil {
+		return false, err
+	}
+	defer conn.Close() //nolint:errcheck // nothing is left to be said
+	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
+	defer stop()
+	if unix, ok := conn.(*net.UnixConn); ok {
+		if err := trusted(unix); err != nil {
+			return false, err
+		}
+	}
+	s := newSession(conn)
+	s.views.maxAge = c.opts.MaxAge
+	if err := errors.Join(s.sayHello(c.opts.Version), s.hearHello()); err != nil {
+		return false, err
+	}
+	c.opts.Logger.Info("a relay is linked", "pid", s.peer.PID, "version", s.peer.Version)
+	c.join(s)
+	defer c.leave()
+	err = s.run(ctx, func(m *message) error { return c.use(ctx, s, m) })
+	return true, fmt.Errorf("the relay is gone: %w", err)
+}
+
+func (c *Client) join(s *session) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.session = s
+	if c.ready {
+		s.publish(c.newest)
+	}
+}
+
+func (c *Client) leave() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.session = nil
+	for id, answer := range c.asking { // order-free: each alone
+		close(answer)
+		delete(c.asking, id)
+	}
+}
+
+// use takes a message of the relay.
+func (c *Client) use(ctx context.Context, s *session, m *message) error {
+	switch {
+	case m.Asked != nil:
+		c.opts.Loop.Offer(observed(m.Asked.App, m.Asked.At, m.Asked.Rows))
+	case m.Plan != nil:
+		select {
+		case c.plans <- struct{}{}:
+			go c.plan(ctx, s, m.Plan)
+		default:
+			s.send(&message{Planned: &planned{ID: m.Plan.ID}})
+		}
+	case m.Show != nil:
+		s.send(&message{Shown: c.rows(m.Show.App)})
+	case m.Status != nil:
+		c.answered(m.Status)
+	default:
+		return errors.New("a message is not one that a relay sends")
+	}
+	return nil
+}
+
+func observed(app model.AppID, at model.Time, rows []model.AskRow) model.Observation {
+	return model.Observation{Source: model.SourceRelay, At: at, Fact: model.AsksFact{App: app, Rows: rows}}
+}
+
+// plan has the loop plan for one application. The answer is queued in the loop's goroutine, so that a view with these
+// plans follows it.
+func (c *Client) plan(ctx context.Context, s *session, p *planNow) {
+	defer func() { <-c.plans }()
+	ctx, cancel := context.WithTimeout(ctx, time.Duration(p.Within)*time.Millisecond)
+	defer cancel()
+	c.mu.Lock()
+	ready := c.ready
+	c.mu.Unlock()
+	answer := func(plans []*model.Plan) {
+		a := &planned{ID: p.ID}
+		for _, of := range plans {
+			if ready && restricts(of) {
+				a.Targets = append(a.Targets, targetOf(of))
+			}
+		}
+		s.send(&message{Planned: a})
+	}
+	if err := c.opts.Loop.PlanApp(ctx, observed(p.App, p.At, p.Rows), p.App, answer); err != nil {
+		s.send(&message{Planned: &planned{ID: p.ID}}) // the relay sends the call on as it came
+	}
+}
+
+// rows returns what the ResourceManager last showed of an application.
+func (c *Client) rows(app model.AppID) *shown {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	of := &shown{App: app}
+	if c.newest == nil {
+		return of
+	}
+	if a := c.newest.App(app); a != nil && a.Held != nil {
+		of.Rows, of.At = a.Held, a.HeldAt
+	}
+	return of
+}
+
+// ErrNotLinked says that no relay answers.
+var ErrNotLinked = errors.New("no relay is linked: run 'heddle relay' with the same configuration")
+
+// Status asks the relay what it does; app "" is for all of it.
+func (c *Client) Status(ctx context.Context, app model.AppID) (*model.Relay, error) {
+	answer := make(chan *model.Relay, 1)
+	c.mu.Lock()
+	if c.session == nil {
+		c.mu.Unlock()
+		return nil, ErrNotLinked
+	}
+	c.lastID++
+	id := c.lastID
+	c.asking[id] = answer
+	sent := c.session.send(&message{Query: &query{id, app}})
+	c.mu.Unlock()
+	defer func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.asking, id)
+	}()
+	if !sent {
+		return nil, errors.New("the relay takes no questions: it hangs")
+	}
+	select {
+	case r := <-answer:
+		if r == nil {
+			return nil, ErrNotLinked
+		}
+		return r, nil
+	case <-ctx.Done():
+		return nil, fmt.Errorf("the relay does not answer: %w", ctx.Err())
+	}
+}
+
+// answered hands an answer to who waits for it.
+func (c *Client) answered(s *status) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if answer := c.asking[s.ID]; answer != nil {
+		answer <- s.Relay
+		delete(c.asking, s.ID)
+	}
+}

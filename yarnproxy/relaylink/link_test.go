@@ -1,0 +1,492 @@
+package relaylink
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/go-hclog"
+	"go.uber.org/goleak"
+
+	"heddle/core/engine"
+	"heddle/core/model"
+	"heddle/core/policy"
+	"heddle/core/state"
+	"heddle/core/state/snapshot"
+	"heddle/yarnproxy/amrm/asks"
+)
+
+// strangerPath tells the test binary to be the stranger of TestStranger.
+const strangerPath = "RELAYLINK_TEST_STRANGER_PATH"
+
+func TestMain(m *testing.M) {
+	if path := os.Getenv(strangerPath); path != "" {
+		beStranger(path)
+	}
+	goleak.VerifyTestMain(m)
+}
+
+const viewedApp model.AppID = "application_1_0001"
+
+// fixedPlans is a policy that plans two reduces on /rack2 for whatever asks.
+type fixedPlans struct{}
+
+func (fixedPlans) Place(*policy.Input) []model.Placement { return nil }
+
+func (fixedPlans) Plan(in *policy.Input) []model.Plan {
+	var out []model.Plan
+	for _, j := range in.Jobs {
+		if j.Reduce.Pending > 0 {
+			out = append(out, model.Plan{App: j.ID, Stage: model.StageReduce, Rank: 1, Reason: model.ReasonMapOutput, Racks: []model.RackTarget{{Rack: "/rack2", Count: 2}}})
+		}
+	}
+	return out
+}
+
+// site is a cluster with both ends of a link.
+type site struct {
+	t       *testing.T
+	clock   atomic.Int64 // ms
+	path    string
+	view    *View
+	server  *Server
+	client  *Client
+	stop    context.CancelFunc // ends serve's end
+	stopped chan struct{}
+
+	mu      sync.Mutex // guards what follows, as the loop's goroutine does
+	cluster *state.Cluster
+	engine  *engine.Engine
+	offered []model.Observation
+	hang    chan struct{} // until it is closed, PlanApp waits
+}
+
+func (s *site) now() model.Time { return model.Time(s.clock.Load()) }
+
+// PlanApp implements Loop.
+func (s *site) PlanApp(ctx context.Context, asked model.Observation, app model.AppID, use func([]*model.Plan)) error {
+	if s.hang != nil {
+		select {
+		case <-s.hang:
+		case <-ctx.Done():
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.cluster.Apply(asked)
+	if _, err := s.engine.PlanApp(s.now(), app); err != nil {
+		return err
+	}
+	use(s.engine.Log().Plans(app))
+	return nil
+}
+
+// Offer implements Loop.
+func (s *site) Offer(o model.Observation) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.offered = append(s.offered, o)
+}
+
+func (s *site) observed() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.offered)
+}
+
+func (s *site) apply(f model.Fact) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.cluster.Apply(model.Observation{Source: model.SourceRM, At: s.now(), Fact: f})
+}
+
+func (s *site) publish() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	of := s.cluster.Snapshot()
+	s.engine.Log().AddTo(of)
+	s.client.Update(of)
+}
+
+// newSite returns a relay's end that listens, and a cluster of three nodes and one application as of 10 s.
+func newSite(t *testing.T) *site {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "link") // the path of a socket has to be short
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	s := &site{t: t, path: filepath.Join(dir, "below", "relay.sock"), cluster: state.New(state.DefaultConfig())}
+	s.clock.Store(10_000)
+	s.engine = engine.New(engine.DefaultOptions("test"), fixedPlans{}, s.cluster)
+	s.view = NewView(func() time.Time { return time.UnixMilli(s.clock.Load()) })
+	s.listen()
+	s.client = s.newClient(nil)
+	big := model.Resource{MemoryMiB: 2048, VCores: 4}
+	for _, f := range []model.Fact{
+		model.NodesFact{Nodes: []model.Node{
+			{ID: "w1:1", Host: "w1", Rack: "/rack1", State: model.NodeRunning, Total: big, Used: model.Resource{MemoryMiB: 512, VCores: 1}},
+			{ID: "w2:1", Host: "w2", Rack: "/rack2", State: model.NodeRunning, Total: big},
+			{ID: "w3:1", Host: "w3", Rack: "/rack2", State: model.NodeLost, Total: big},
+		}},
+		model.AppsFact{Apps: []model.App{{ID: viewedApp, User: "ann", Queue: "root.default", Type: "MAPREDUCE", State: model.AppRunning, Submitted: 1, Tags: "nightly,heddle-off"}}},
+		model.PollFact{Result: model.PollOK},
+	} {
+		s.apply(f)
+	}
+	return s
+}
+
+// listen begins the relay's end.
+func (s *site) listen() {
+	s.t.Helper()
+	s.server = NewServer(ServerOptions{Path: s.path, View: s.view, Version: "test", Logger: hclog.NewNullLogger(), Status: func(app model.AppID) *model.Relay {
+		return &model.Relay{Connections: 3, Attempts: []model.RelayAttempt{{App: app}}}
+	}})
+	if err := s.server.Listen(); err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(background(s.server.Run))
+}
+
+func (s *site) newClient(ready func(*snapshot.Snapshot) bool) *Client {
+	return NewClient(ClientOptions{Path: s.path, Loop: s, MaxAge: 30 * model.Second, Ready: ready, Version: "test", Logger: hclog.NewNullLogger()})
+}
+
+// background runs a part until stop, which waits for it.
+func background(run func(context.Context) error) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = run(ctx)
+	}()
+	return func() { cancel(); <-done }
+}
+
+// link runs serve's end until the test ends, and waits until it is linked.
+func (s *site) link() {
+	s.t.Helper()
+	s.t.Cleanup(background(s.client.Run))
+	eventually(s.t, "both ends are linked", func() bool {
+		linked, _ := s.view.Fresh()
+		return linked && s.client.Linked()
+	})
+}
+
+// published publishes, and waits until the relay's end has it.
+func (s *site) published() {
+	s.t.Helper()
+	s.publish()
+	s.mu.Lock()
+	want := s.client.newest.Seq
+	s.mu.Unlock()
+	eventually(s.t, "the view arrives", func() bool {
+		s.view.mu.RLock()
+		defer s.view.mu.RUnlock()
+		return s.view.version == want
+	})
+}
+
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for end := time.Now().Add(10 * time.Second); !holds(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("not within 10 s: %s", what)
+		}
+	}
+}
+
+// TestView: the relay is shown what was published, in its own terms.
+func TestView(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.link()
+	if _, fresh := s.view.Site(); fresh {
+		t.Error("a site before anything was published")
+	}
+	if _, ok := s.view.App(viewedApp); ok {
+		t.Error("an application before anything was published")
+	}
+	s.published()
+	at, fresh := s.view.Site()
+	want := &asks.Site{
+		Racks: []asks.Rack{
+			{ID: "/rack1", Hosts: []asks.Host{{Name: "w1", Total: model.Resource{MemoryMiB: 2048, VCores: 4}, Free: model.Resource{MemoryMiB: 1536, VCores: 3}}}},
+			{ID: "/rack2", Hosts: []asks.Host{{Name: "w2", Total: model.Resource{MemoryMiB: 2048, VCores: 4}, Free: model.Resource{MemoryMiB: 2048, VCores: 4}}}},
+		},
+		RackOf: map[string]model.RackID{"w1": "/rack1", "w2": "/rack2", "w3": "/rack2"},
+	}
+	if diff := cmp.Diff(want, at); diff != "" || !fresh {
+		t.Errorf("fresh %v, site (-want +got):\n%s", fresh, diff)
+	}
+	if app, ok := s.view.App(viewedApp); !ok || !cmp.Equal(app.Tags, []string{"nightly", "heddle-off"}) || app.Queue != "root.default" {
+		t.Errorf("application %+v, %v", app, ok)
+	}
+	s.published()
+	if again, _ := s.view.Site(); again != at {
+		t.Error("nothing changed, and the site was made anew")
+	}
+	for scheduler, vcores := range map[string]bool{"capacityScheduler": false, "fairScheduler": true} {
+		s.apply(model.ClusterFact{Started: 1, Scheduler: scheduler})
+		s.published()
+		if at, _ := s.view.Site(); at.VCores != vcores {
+			t.Errorf("%s counts vcores: %t", scheduler, at.VCores)
+		}
+	}
+	s.clock.Store(40_001)
+	if _, fresh := s.view.Site(); fresh {
+		t.Error("state of 30.001 s ago counts as fresh")
+	}
+}
+
+func asking() []model.AskRow {
+	return []model.AskRow{{Priority: model.PriorityReduce, ResourceName: "*", Count: 2, Capability: model.Resource{MemoryMiB: 512, VCores: 1}}}
+}
+
+// within is a context that ends like an allocate call's.
+func within(t *testing.T, d time.Duration) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), d)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// TestDecide: an application that has just asked is planned for at once, and what it asked is in the state.
+func TestDecide(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.view.Decide(within(t, time.Minute), viewedApp, asking()) // returns at once: nobody answers
+	s.link()
+	s.published()
+	if _, ok := s.view.Target(viewedApp, model.StageReduce); ok {
+		t.Error("a target before anything was asked")
+	}
+	s.view.Decide(within(t, 10*time.Second), viewedApp, asking())
+	for _, when := range []string{"at once", "after the next snapshot", "and the one after"} {
+		target, ok := s.view.Target(viewedApp, model.StageReduce)
+		if !ok || len(target.Racks) != 1 || target.Racks[0].Rack != "/rack2" || target.Reason != model.ReasonMapOutput {
+			t.Errorf("%s: target %+v, %v", when, target, ok)
+		}
+		s.published()
+	}
+	s.view.Observe(viewedApp, asking())
+	eventually(t, "serve hears what is asked", func() bool { return s.observed() == 1 })
+	if s.offered[0].Source != model.SourceRelay || s.offered[0].At != s.now() {
+		t.Errorf("observed %+v", s.offered)
+	}
+}
+
+// TestLateDecision: a call waits no longer than it may, and the plan is in force when it comes.
+func TestLateDecision(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.link()
+	s.published()
+	s.hang = make(chan struct{})
+	begun := time.Now()
+	s.view.Decide(within(t, 50*time.Millisecond), viewedApp, asking())
+	if took := time.Since(begun); took > 5*time.Second {
+		t.Errorf("a call waited %s", took)
+	}
+	if _, ok := s.view.Target(viewedApp, model.StageReduce); ok {
+		t.Error("a target although nothing was decided")
+	}
+	close(s.hang)
+	eventually(t, "nobody waits", func() bool {
+		s.view.mu.RLock()
+		defer s.view.mu.RUnlock()
+		return len(s.view.planning) == 0
+	})
+}
+
+// TestPending: what the ResourceManager shows comes on demand.
+func TestPending(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.link()
+	s.published()
+	pending := func() (rows []model.AskRow, at model.Time, ok bool) {
+		s.clock.Add(int64(showAgainAfter))
+		s.view.Pending(viewedApp)
+		time.Sleep(20 * time.Millisecond)
+		return s.view.Pending(viewedApp)
+	}
+	if _, _, ok := pending(); ok {
+		t.Error("pending asks before the ResourceManager's answer has any")
+	}
+	at := s.now()
+	s.apply(model.AsksFact{App: viewedApp, Rows: asking()})
+	s.published()
+	eventually(t, "the rows arrive", func() bool {
+		rows, when, ok := pending()
+		return ok && len(rows) == 1 && when == at
+	})
+}
+
+// TestServeGone: without serve what is planned stays in force until the view is too old, and a call does not wait; a
+// serve that comes back is not heard before it is ready.
+func TestServeGone(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	stop := background(s.client.Run)
+	eventually(t, "linked", s.client.Linked)
+	s.published()
+	s.view.Decide(within(t, 10*time.Second), viewedApp, asking())
+	stop()
+	eventually(t, "the relay notices", func() bool { linked, _ := s.view.Fresh(); return !linked })
+	has := func() bool { _, ok := s.view.Target(viewedApp, model.StageReduce); return ok }
+	if _, fresh := s.view.Site(); !fresh || !has() {
+		t.Errorf("the end of serve made the view old (%v), or took plans (%v)", !fresh, !has())
+	}
+	s.view.Observe(viewedApp, asking())
+	s.view.Decide(within(t, time.Minute), viewedApp, asking()) // returns at once
+
+	var ready atomic.Bool
+	s.cluster, s.engine = state.New(state.DefaultConfig()), nil // the next serve knows nothing yet
+	s.engine = engine.New(engine.DefaultOptions("test"), fixedPlans{}, s.cluster)
+	s.client = s.newClient(func(*snapshot.Snapshot) bool { return ready.Load() })
+	s.link()
+	s.publish()
+	s.view.Decide(within(t, 10*time.Second), viewedApp, asking())
+	if !has() {
+		t.Error("a serve that is not ready took a plan away")
+	}
+	ready.Store(true)
+	s.published()
+	if _, known := s.view.App(viewedApp); known || has() {
+		t.Error("what the serve before knew is still there")
+	}
+}
+
+// TestSecondServe: one serve is heard; another is told why it is not, until the first one is gone or hangs.
+func TestSecondServe(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	stop := background(s.client.Run)
+	eventually(t, "linked", s.client.Linked)
+	s.published()
+	second := s.newClient(nil)
+	_, err := second.linkOnce(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "stop it first") {
+		t.Errorf("a second serve: %v", err)
+	}
+	s.clock.Store(50_000) // the view is old
+	s.server.mu.Lock()
+	s.server.heard = s.server.heard.Add(-hangsAfter)
+	s.server.mu.Unlock()
+	defer background(second.Run)()
+	eventually(t, "the second is linked", second.Linked)
+	stop()
+	if linked, _ := s.view.Fresh(); !linked {
+		t.Error("the end of the first unlinked the second")
+	}
+}
+
+// TestStatus: serve asks the relay what it does.
+func TestStatus(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	if _, err := s.client.Status(t.Context(), ""); !errors.Is(err, ErrNotLinked) {
+		t.Errorf("without a relay: %v", err)
+	}
+	s.link()
+	r, err := s.client.Status(within(t, 10*time.Second), viewedApp)
+	if err != nil || r.Connections != 3 || r.Attempts[0].App != viewedApp {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// TestListen: a socket of a relay that was killed is replaced, one of a relay that runs is not; nobody else may
+// connect.
+func TestListen(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	again := NewServer(s.server.opts)
+	if err := again.Listen(); err == nil || !strings.Contains(err.Error(), "another 'heddle relay' listens") {
+		t.Errorf("beside a relay that runs: %v", err)
+	}
+	for path, want := range map[string]os.FileMode{s.path: 0o600, filepath.Dir(s.path): 0o700} {
+		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != want {
+			t.Errorf("%s: %v, %v", path, info.Mode(), err)
+		}
+	}
+	dead := filepath.Join(filepath.Dir(s.path), "dead.sock")
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: dead, Net: "unix"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.SetUnlinkOnClose(false)
+	l.Close()
+	opts := s.server.opts
+	opts.Path = dead
+	after := NewServer(opts)
+	if err := after.Listen(); err != nil {
+		t.Fatalf("after a relay that was killed: %v", err)
+	}
+	background(after.Run)()
+	if _, err := os.Stat(dead); !os.IsNotExist(err) {
+		t.Errorf("the socket is left behind: %v", err)
+	}
+}
+
+// beStranger connects and exits with 0 if it is not heard.
+func beStranger(path string) {
+	c, err := net.Dial("unix", path)
+	if err != nil {
+		os.Exit(2)
+	}
+	c.SetDeadline(time.Now().Add(10 * time.Second))
+	s := newSession(c)
+	if s.sayHello("stranger") != nil || s.hearHello() != nil {
+		os.Exit(0)
+	}
+	os.Exit(1)
+}
+
+// TestStranger: a process of another user is not heard, even if the socket's mode lets it connect.
+func TestStranger(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 {
+		t.Skip("only root can be another user")
+	}
+	s := newSite(t)
+	for path, mode := range map[string]os.FileMode{s.path: 0o666, filepath.Dir(s.path): 0o755, filepath.Dir(filepath.Dir(s.path)): 0o755} {
+		if err := os.Chmod(path, mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	self, err := os.ReadFile("/proc/self/exe") // where this binary lies, another user may not look
+	if err != nil {
+		t.Fatal(err)
+	}
+	binary := filepath.Join(filepath.Dir(filepath.Dir(s.path)), "stranger")
+	if err := os.WriteFile(binary, self, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		user uint32
+		want int
+	}{{65534, 0}, {0, 1}} {
+		cmd := exec.CommandContext(t.Context(), binary)
+		cmd.Dir, cmd.Env = "/", []string{strangerPath + "=" + s.path}
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: c.user, Gid: c.user}}
+		_ = cmd.Run()
+		if got := cmd.ProcessState.ExitCode(); got != c.want {
+			t.Errorf("user %d: exit code %d, want %d", c.user, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,213 @@
+// Package relaylink joins the two processes of heddle: `heddle serve`, which observes and plans, and
+// `heddle relay`, which stands between ApplicationMasters and the ResourceManager. They talk over a Unix
+// socket that the relay listens at. serve tells the relay what the cluster is and what is planned, whole
+// at first and then what has changed; the relay tells serve what applications ask for, and asks for
+// plans, for the rows that the ResourceManager shows, and answers questions about itself.
+//
+// The relay needs none of this to pass calls on: without serve its view grows old, and then it undoes
+// what it steered.
+package relaylink
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"heddle/core/model"
+)
+
+const (
+	// format is of the messages. An end refuses another one's.
+	format = 1
+	// maxMessage is the most bytes of one message: the whole view of some 100,000 nodes.
+	maxMessage = 64 << 20
+)
+
+// message is one line of JSON. Exactly one field is set.
+type message struct {
+	// Both ways, first.
+	Hello *hello `json:"hello,omitempty"`
+
+	// From serve.
+	View    *view    `json:"view,omitempty"`
+	Planned *planned `json:"planned,omitempty"`
+	Shown   *shown   `json:"shown,omitempty"`
+	Query   *query   `json:"query,omitempty"`
+
+	// From the relay.
+	Refused string    `json:"refused,omitempty"` // why this serve is not heard
+	Asked   *asked    `json:"asked,omitempty"`
+	Plan    *planNow  `json:"plan,omitempty"`
+	Show    *showRows `json:"show,omitempty"`
+	Status  *status   `json:"status,omitempty"`
+}
+
+// hello says who speaks.
+type hello struct {
+	Format  int    `json:"format"`
+	Version string `json:"version"` // of heddle
+	PID     int    `json:"pid"`
+}
+
+// view is the cluster as serve knows it, or what has changed since the view before.
+type view struct {
+	Version    uint64     `json:"version"` // of the snapshot; rises
+	Whole      bool       `json:"whole,omitempty"`
+	StaleAfter model.Time `json:"stale_after_ms"` // when the ResourceManager's state becomes too old to act on
+	VCores     bool       `json:"vcores,omitempty"`
+
+	Nodes     []node         `json:"nodes,omitempty"`
+	GoneNodes []model.NodeID `json:"gone_nodes,omitempty"`
+	Apps      []application  `json:"applications,omitempty"`
+	GoneApps  []model.AppID  `json:"gone_applications,omitempty"`
+	Targets   []target       `json:"targets,omitempty"`
+	GonePlans []stageOfApp   `json:"gone_plans,omitempty"`
+}
+
+// node is a NodeManager.
+type node struct {
+	ID     model.NodeID   `json:"id"`
+	Host   string         `json:"host"`
+	Rack   model.RackID   `json:"rack"`
+	Usable bool           `json:"usable,omitempty"`
+	Total  model.Resource `json:"total"`
+	Free   model.Resource `json:"free"`
+}
+
+// application is what the relay has to know of one.
+type application struct {
+	ID    model.AppID   `json:"id"`
+	Type  string        `json:"type"`
+	User  model.UserID  `json:"user"`
+	Queue model.QueueID `json:"queue"`
+	Tags  []string      `json:"tags,omitempty"`
+}
+
+// stageOfApp names what a plan is for.
+type stageOfApp struct {
+	App   model.AppID `json:"application"`
+	Stage model.Stage `json:"stage"`
+}
+
+// target is a plan that restricts where a stage's containers are asked for.
+type target struct {
+	stageOfApp
+	Racks  []model.RackTarget `json:"racks,omitempty"`
+	Hold   bool               `json:"hold,omitempty"`
+	Until  model.Time         `json:"until_ms,omitempty"`
+	Reason model.Reason       `json:"reason"`
+}
+
+// asked is what an application asks for now.
+type asked struct {
+	App  model.AppID    `json:"application"`
+	At   model.Time     `json:"at_ms"`
+	Rows []model.AskRow `json:"rows"`
+}
+
+// planNow asks for plans of one application, which has just asked for something new.
+type planNow struct {
+	ID     uint64         `json:"id"`
+	App    model.AppID    `json:"application"`
+	At     model.Time     `json:"at_ms"`
+	Rows   []model.AskRow `json:"rows"`
+	Within model.Duration `json:"within_ms"` // from now; later answers are of use to later calls
+}
+
+// planned answers planNow.
+type planned struct {
+	ID      uint64   `json:"id"`
+	Targets []target `json:"targets,omitempty"` // none: there is no plan, or no time
+}
+
+// showRows asks for the rows that the ResourceManager shows as outstanding.
+type showRows struct {
+	App model.AppID `json:"application"`
+}
+
+// shown answers showRows.
+type shown struct {
+	App  model.AppID    `json:"application"`
+	At   model.Time     `json:"at_ms"` // when the answer of the ResourceManager came; 0: it was not asked
+	Rows []model.AskRow `json:"rows,omitempty"`
+}
+
+// query asks what the relay does.
+type query struct {
+	ID  uint64      `json:"id"`
+	App model.AppID `json:"application,omitempty"` // only its attempts
+}
+
+// status answers query.
+type status struct {
+	ID    uint64       `json:"id"`
+	Relay *model.Relay `json:"relay"`
+}
+
+// What may be wrong with a message.
+var (
+	errTooLong = fmt.Errorf("a message has more than %d MiB", maxMessage>>20)
+	errNothing = errors.New("a message says nothing, or several things")
+)
+
+// reader reads messages.
+type reader struct{ lines *bufio.Scanner }
+
+func newReader(r io.Reader) *reader {
+	lines := bufio.NewScanner(r)
+	lines.Buffer(make([]byte, 0, 64<<10), maxMessage)
+	return &reader{lines}
+}
+
+// next returns the next message; io.EOF after the last.
+func (r *reader) next() (*message, error) {
+	if !r.lines.Scan() {
+		switch err := r.lines.Err(); {
+		case errors.Is(err, bufio.ErrTooLong):
+			return nil, errTooLong
+		case err != nil:
+			return nil, err
+		}
+		return nil, io.EOF
+	}
+	return decode(r.lines.Bytes())
+}
+
+func decode(line []byte) (*message, error) {
+	var m message
+	if err := json.Unmarshal(line, &m); err != nil {
+		return nil, fmt.Errorf("a message is not understood: %w", err)
+	}
+	if m.says() != 1 {
+		return nil, errNothing
+	}
+	return &m, nil
+}
+
+// says counts what a message says.
+func (m *message) says() int {
+	n := 0
+	for _, set := range []bool{
+		m.Hello != nil, m.View != nil, m.Planned != nil, m.Shown != nil, m.Query != nil,
+		m.Refused != "", m.Asked != nil, m.Plan != nil, m.Show != nil, m.Status != nil,
+	} {
+		if set {
+			n++
+		}
+	}
+	return n
+}
+
+// encode returns a message as a line.
+func (m *message) encode() ([]byte, error) {
+	line, err := json.Marshal(m)
+	if err != nil {
+		return nil, fmt.Errorf("a message is not written: %w", err)
+	}
+	if len(line) >= maxMessage {
+		return nil, errTooLong
+	}
+	return append(line, '\n'), nil
+}

@@ -1,0 +1,176 @@
+package relaylink
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"heddle/core/model"
+)
+
+// ServerOptions configure the relay's end.
+type ServerOptions struct {
+	Path    string // of the Unix socket; its folder is made if there is none
+	View    *View
+	Status  func(app model.AppID) *model.Relay // answers serve's questions; app "" is all of it
+	Version string
+	Logger  hclog.Logger
+}
+
+// Server is the relay's end: NewServer, Listen, Run.
+type Server struct {
+	opts     ServerOptions
+	listener *net.UnixListener
+
+	mu      sync.Mutex
+	current *session  // that is heard; nil for none
+	heard   time.Time // when it said something
+}
+
+// NewServer opens nothing.
+func NewServer(o ServerOptions) *Server { return &Server{opts: o} }
+
+// Listen opens the socket, for processes of this user and root alone.
+func (s *Server) Listen() error {
+	path := s.opts.Path
+	fail := func(err error) error {
+		return fmt.Errorf("listening for 'heddle serve' at relay.socket %s: %w", path, err)
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return fail(err)
+	}
+	if c, err := net.DialTimeout("unix", path, time.Second); err == nil {
+		_ = c.Close() // only to see that somebody listens
+		return fail(errors.New("another 'heddle relay' listens there; stop it, or give each its own relay.socket"))
+	}
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) { // of a relay that was killed
+		return fail(err)
+	}
+	fresh := fmt.Sprintf("%s.%d", path, os.Getpid())
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: fresh, Net: "unix"})
+	if err != nil {
+		return fail(err)
+	}
+	l.SetUnlinkOnClose(false) // it is renamed
+	if err = os.Chmod(fresh, 0o600); err == nil {
+		err = os.Rename(fresh, path) // nobody connects before it is owner-only
+	}
+	if err != nil {
+		return fail(errors.Join(err, l.Close(), os.Remove(fresh)))
+	}
+	s.listener = l
+	return nil
+}
+
+// Run hears serve until ctx ends. Listen comes first.
+func (s *Server) Run(ctx context.Context) error {
+	stop := context.AfterFunc(ctx, func() { _ = s.listener.Close() })
+	defer stop()
+	var serving sync.WaitGroup
+	defer serving.Wait()
+	for {
+		c, err := s.listener.AcceptUnix()
+		switch {
+		case err == nil:
+			serving.Go(func() { s.hear(ctx, c) })
+		case ctx.Err() != nil:
+			_ = os.Remove(s.opts.Path) // another relay may have it already
+			return nil
+		case errors.Is(err, net.ErrClosed):
+			return fmt.Errorf("relay.socket %s: %w", s.opts.Path, err)
+		default: // out of files, mostly
+			s.opts.Logger.Error("accepting 'heddle serve' failed; trying again", "error", err)
+			select {
+			case <-time.After(time.Second):
+			case <-ctx.Done():
+			}
+		}
+	}
+}
+
+// hear serves one connection to its end.
+func (s *Server) hear(ctx context.Context, c *net.UnixConn) {
+	defer c.Close() //nolint:errcheck // nothing is left to be said
+	if err := trusted(c); err != nil {
+		s.opts.Logger.Warn("a process is not heard at relay.socket", "error", err)
+		return
+	}
+	stop := context.AfterFunc(ctx, func() { _ = c.Close() })
+	defer stop()
+	one := newSession(c)
+	err := one.hearHello()
+	if err != nil {
+		s.opts.Logger.Warn("'heddle serve' is not understood", "error", err)
+	} else {
+		err = s.admit(one)
+	}
+	if err != nil {
+		_ = c.SetWriteDeadline(time.Now().Add(greetWithin))
+		_ = one.write(&message{Refused: err.Error()}) // it may have gone
+		return
+	}
+	defer s.dismiss(one)
+	if err := one.sayHello(s.opts.Version); err != nil {
+		return
+	}
+	s.opts.View.link(one)
+	s.opts.Logger.Info("'heddle serve' is linked", "pid", one.peer.PID, "version", one.peer.Version)
+	err = one.run(ctx, func(m *message) error { return s.use(one, m) })
+	s.opts.View.unlink(one)
+	if ctx.Err() == nil {
+		s.opts.Logger.Warn("'heddle serve' is gone; what was planned stays in force until the state of the cluster is too old", "pid", one.peer.PID, "why", err)
+	}
+}
+
+// hangsAfter is how long a serve that says nothing, and whose view has grown old, keeps another one away.
+const hangsAfter = 30 * time.Second
+
+// admit makes a session the one that is heard, if there is none or the one there is hangs.
+func (s *Server) admit(one *session) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if old := s.current; old != nil {
+		if _, fresh := s.opts.View.Fresh(); fresh || time.Since(s.heard) < hangsAfter {
+			return fmt.Errorf("another 'heddle serve' (process %d) is linked to this relay; stop it first", old.peer.PID)
+		}
+		_ = old.conn.Close() // ends it
+	}
+	s.current, s.heard = one, time.Now()
+	return nil
+}
+
+func (s *Server) dismiss(one *session) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.current == one {
+		s.current = nil
+	}
+}
+
+// use takes a message of serve.
+func (s *Server) use(one *session, m *message) error {
+	s.mu.Lock()
+	s.heard = time.Now()
+	s.mu.Unlock()
+	switch {
+	case m.View != nil:
+		return s.opts.View.take(m.View)
+	case m.Planned != nil:
+		s.opts.View.decided(m.Planned)
+	case m.Shown != nil:
+		s.opts.View.shown(m.Shown)
+	case m.Query != nil:
+		one.send(&message{Status: &status{m.Query.ID, s.opts.Status(m.Query.App)}})
+	default:
+		return errors.New("a message is not one that serve sends")
+	}
+	return nil
+}

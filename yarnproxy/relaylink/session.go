@@ -1,0 +1,186 @@
+package relaylink
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"heddle/core/state/snapshot"
+)
+
+const (
+	// queueLength is how many messages may wait to be written. Further ones are refused.
+	queueLength = 4096
+	// greetWithin bounds the first words of a connection.
+	greetWithin = 5 * time.Second
+	// writeWithin is how long a peer may take no bytes.
+	writeWithin = 10 * time.Second
+)
+
+// session is one connection between serve and the relay. Messages are written in the order in which they were
+// sent; of snapshots that follow each other only the newest is, as what has changed since the one before.
+type session struct {
+	conn net.Conn
+	in   *reader
+	peer hello
+
+	mu    sync.Mutex // guards queue
+	queue []outgoing
+	wake  chan struct{} // has room for one: the queue is not empty
+	views changes       // used by the writer alone
+}
+
+// outgoing is a message or a snapshot to be made one.
+type outgoing struct {
+	message  *message
+	snapshot *snapshot.Snapshot
+}
+
+func newSession(conn net.Conn) *session {
+	return &session{conn: conn, in: newReader(conn), wake: make(chan struct{}, 1)}
+}
+
+// sayHello tells the other end who speaks.
+func (s *session) sayHello(version string) error {
+	if err := s.conn.SetWriteDeadline(time.Now().Add(greetWithin)); err != nil {
+		return err
+	}
+	return s.write(&message{Hello: &hello{format, version, os.Getpid()}})
+}
+
+// hearHello finds out who is at the other end.
+func (s *session) hearHello() error {
+	if err := s.conn.SetReadDeadline(time.Now().Add(greetWithin)); err != nil {
+		return err
+	}
+	m, err := s.in.next()
+	switch {
+	case err != nil:
+		return fmt.Errorf("the other end does not say who it is: %w", err)
+	case m.Refused != "":
+		return errors.New(m.Refused)
+	case m.Hello == nil:
+		return errors.New("the other end does not say who it is")
+	case m.Hello.Format != format:
+		return fmt.Errorf("the other end is heddle %s with format %d, this one has format %d: run the same version of 'heddle serve' and 'heddle relay'",
+			m.Hello.Version, m.Hello.Format, format)
+	}
+	s.peer = *m.Hello
+	return s.conn.SetReadDeadline(time.Time{})
+}
+
+// send queues a message, and reports whether there was room. It never blocks.
+func (s *session) send(m *message) bool { return s.put(outgoing{message: m}) }
+
+// publish queues a snapshot, in place of the one that is last in the queue.
+func (s *session) publish(of *snapshot.Snapshot) { s.put(outgoing{snapshot: of}) }
+
+func (s *session) put(o outgoing) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if last := len(s.queue) - 1; o.snapshot != nil && last >= 0 && s.queue[last].snapshot != nil {
+		s.queue[last] = o
+		return true
+	}
+	if len(s.queue) >= queueLength {
+		return false
+	}
+	s.queue = append(s.queue, o)
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+	return true
+}
+
+// take empties the queue.
+func (s *session) take() []outgoing {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := s.queue
+	s.queue = nil
+	return all
+}
+
+// writing writes what is queued until ctx ends or the peer takes no more.
+func (s *session) writing(ctx context.Context) error {
+	for {
+		select {
+		case <-s.wake:
+		case <-ctx.Done():
+			return nil
+		}
+		for _, o := range s.take() {
+			m := o.message
+			if o.snapshot != nil {
+				m = &message{View: s.views.to(o.snapshot)}
+			}
+			if err := s.conn.SetWriteDeadline(time.Now().Add(writeWithin)); err != nil {
+				return err
+			}
+			if err := s.write(m); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+func (s *session) write(m *message) error {
+	line, err := m.encode()
+	if err != nil {
+		return err
+	}
+	_, err = s.conn.Write(line)
+	return err
+}
+
+// run writes what is queued and hands messages to use, until ctx or the connection ends or use fails.
+func (s *session) run(ctx context.Context, use func(*message) error) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	var both sync.WaitGroup
+	defer both.Wait()
+	var failed error
+	both.Go(func() {
+		failed = s.writing(ctx)
+		_ = s.conn.Close() // ends the reader
+	})
+	for {
+		m, err := s.in.next()
+		if err == nil {
+			err = use(m)
+		}
+		if err != nil {
+			stop()
+			both.Wait()
+			return errors.Join(failed, err)
+		}
+	}
+}
+
+// errStranger says that a process of another user is at the other end.
+var errStranger = errors.New("the process at the other end belongs to another user")
+
+// trusted checks that the other end of a Unix socket is a process of the same user, or of root.
+func trusted(c *net.UnixConn) error {
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var cred *unix.Ucred
+	var failed error
+	err = raw.Control(func(fd uintptr) { cred, failed = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED) })
+	if err = errors.Join(err, failed); err != nil {
+		return fmt.Errorf("finding out whose process is at the other end: %w", err)
+	}
+	if cred.Uid != 0 && int64(cred.Uid) != int64(os.Geteuid()) {
+		return fmt.Errorf("%w (user %d, process %d)", errStranger, cred.Uid, cred.Pid)
+	}
+	return nil
+}

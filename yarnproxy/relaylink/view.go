@@ -1,0 +1,273 @@
+package relaylink
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"heddle/core/model"
+	"heddle/yarnproxy/amrm"
+	"heddle/yarnproxy/amrm/asks"
+)
+
+const (
+	// showAgainAfter is the time between two questions about the rows of one application.
+	showAgainAfter = model.Second
+	// keepRows is how long rows that the ResourceManager showed are kept.
+	keepRows = model.Minute
+	// maxPlanning is how many applications may wait for their first plan at once. Further ones do not wait.
+	maxPlanning = 1024
+)
+
+// View is the cluster as serve last told it. The relay asks it for every allocate call, and it answers from
+// memory. It is safe for concurrent use.
+type View struct {
+	now func() time.Time
+
+	mu       sync.RWMutex // guards what follows
+	serve    *session     // nil while none is linked
+	version  uint64
+	stale    model.Time // when what is here becomes too old to act on
+	site     *asks.Site
+	nodes    map[model.NodeID]node
+	apps     map[model.AppID]amrm.App
+	plans    map[stageOfApp]asks.Target
+	newer    map[stageOfApp]asks.Target // decided since the last view
+	rows     map[model.AppID]shownRows
+	planning map[uint64]chan struct{}
+	lastID   uint64
+}
+
+// shownRows are rows that the ResourceManager showed, and when they were asked for.
+type shownRows struct {
+	of    shown
+	asked model.Time
+}
+
+var _ amrm.Guide = (*View)(nil)
+
+// NewView returns a view that knows nothing.
+func NewView(now func() time.Time) *View {
+	v := &View{now: now, planning: map[uint64]chan struct{}{}}
+	v.forget()
+	return v
+}
+
+func (v *View) time() model.Time { return model.Time(v.now().UnixMilli()) }
+
+// forget empties the view. The lock is held.
+func (v *View) forget() {
+	v.nodes, v.apps = map[model.NodeID]node{}, map[model.AppID]amrm.App{}
+	v.plans, v.newer = map[stageOfApp]asks.Target{}, map[stageOfApp]asks.Target{}
+	v.rows, v.site = map[model.AppID]shownRows{}, nil
+}
+
+// take makes a view from serve the newest.
+func (v *View) take(n *view) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if !n.Whole && n.Version <= v.version {
+		return fmt.Errorf("a view has version %d and follows %d", n.Version, v.version)
+	}
+	if n.Whole {
+		v.forget()
+	}
+	v.version, v.stale = n.Version, n.StaleAfter
+	for i := range n.Nodes {
+		v.nodes[n.Nodes[i].ID] = n.Nodes[i]
+	}
+	for _, id := range n.GoneNodes {
+		delete(v.nodes, id)
+	}
+	if len(n.Nodes)+len(n.GoneNodes) > 0 || v.site == nil || v.site.VCores != n.VCores {
+		v.site = siteOf(v.nodes, n.VCores)
+	}
+	for i := range n.Apps {
+		a := &n.Apps[i]
+		v.apps[a.ID] = amrm.App{ID: a.ID, Type: a.Type, User: a.User, Queue: a.Queue, Tags: a.Tags}
+	}
+	for _, id := range n.GoneApps {
+		delete(v.apps, id)
+	}
+	for i := range n.Targets {
+		v.plans[n.Targets[i].stageOfApp] = n.Targets[i].inForce()
+	}
+	for _, of := range n.GonePlans {
+		delete(v.plans, of)
+	}
+	clear(v.newer)
+	now := v.time()
+	for app, r := range v.rows { // order-free: each alone
+		if now.Sub(r.asked) > keepRows {
+			delete(v.rows, app)
+		}
+	}
+	return nil
+}
+
+func (t *target) inForce() asks.Target {
+	return asks.Target{Racks: t.Racks, Hold: t.Hold, Until: t.Until, Reason: t.Reason}
+}
+
+// siteOf groups nodes by rack.
+func siteOf(nodes map[model.NodeID]node, vcores bool) *asks.Site {
+	list := make([]*node, 0, len(nodes))
+	for id := range nodes { // order-free: sorted below
+		n := nodes[id]
+		list = append(list, &n)
+	}
+	slices.SortFunc(list, func(a, b *node) int { return cmp.Compare(a.ID, b.ID) })
+	site := &asks.Site{RackOf: make(map[string]model.RackID, len(list)), VCores: vcores}
+	at := map[model.RackID]int{}
+	for _, n := range list {
+		i, known := at[n.Rack]
+		if !known {
+			i = len(site.Racks)
+			at[n.Rack] = i
+			site.Racks = append(site.Racks, asks.Rack{ID: n.Rack})
+		}
+		site.RackOf[n.Host] = n.Rack
+		if n.Usable {
+			site.Racks[i].Hosts = append(site.Racks[i].Hosts, asks.Host{Name: n.Host, Total: n.Total, Free: n.Free})
+		}
+	}
+	return site
+}
+
+// link makes a session the one that is asked.
+func (v *View) link(s *session) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.serve = s
+}
+
+// unlink ends a session. Who waits for its plans waits no more.
+func (v *View) unlink(s *session) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.serve != s {
+		return
+	}
+	v.serve = nil
+	for id, done := range v.planning { // order-free: each alone
+		close(done)
+		delete(v.planning, id)
+	}
+}
+
+// Fresh reports whether serve is linked and the view young enough to act on.
+func (v *View) Fresh() (linked, fresh bool) {
+	v.mu.RLock()
+	defer v.mu.RUnlock()
+	return v.serve != nil, v.site != nil && v.time() <= v.stale
+}
+
+// App implements amrm.Guide.
+func (v *View) App(id model.AppID) (amrm.App, bool) {
+	v.mu.RLock()
+	defer v.mu.RUnlock()
+	app, ok := v.apps[id]
+	return app, ok
+}
+
+// Site implements amrm.Guide.
+func (v *View) Site() (at *asks.Site, fresh bool) {
+	v.mu.RLock()
+	defer v.mu.RUnlock()
+	return v.site, v.site != nil && v.time() <= v.stale
+}
+
+// Target implements amrm.Guide: the newest plan of an application's stage.
+func (v *View) Target(app model.AppID, stage model.Stage) (asks.Target, bool) {
+	v.mu.RLock()
+	defer v.mu.RUnlock()
+	if t, ok := v.newer[stageOfApp{app, stage}]; ok {
+		return t, true
+	}
+	t, ok := v.plans[stageOfApp{app, stage}]
+	return t, ok
+}
+
+// Decide implements amrm.Guide: it asks serve for plans of an application, and waits until they are here or
+// ctx ends. Without serve it returns at once.
+func (v *View) Decide(ctx context.Context, app model.AppID, rows []model.AskRow) {
+	done, ok := v.plan(ctx, app, rows)
+	if !ok {
+		return
+	}
+	select {
+	case <-done:
+	case <-ctx.Done():
+	}
+}
+
+// plan asks serve for plans. done is closed when they are here, or serve is gone.
+func (v *View) plan(ctx context.Context, app model.AppID, rows []model.AskRow) (done chan struct{}, ok bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.serve == nil || len(v.planning) >= maxPlanning {
+		return nil, false
+	}
+	within := model.Duration(0)
+	if end, limited := ctx.Deadline(); limited {
+		within = model.Duration(time.Until(end).Milliseconds())
+	}
+	v.lastID++
+	if !v.serve.send(&message{Plan: &planNow{v.lastID, app, v.time(), rows, within}}) {
+		return nil, false
+	}
+	done = make(chan struct{})
+	v.planning[v.lastID] = done
+	return done, true
+}
+
+// decided takes the plans of planNow. They are in force until the next view, which has them.
+func (v *View) decided(p *planned) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for i := range p.Targets {
+		v.newer[p.Targets[i].stageOfApp] = p.Targets[i].inForce()
+	}
+	if done := v.planning[p.ID]; done != nil {
+		close(done)
+		delete(v.planning, p.ID)
+	}
+}
+
+// Pending implements amrm.Guide. Rows come from serve on demand: while those that are here are of no use, the
+// caller asks at every call, and serve is asked again once a second.
+func (v *View) Pending(app model.AppID) (rows []model.AskRow, at model.Time, ok bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	r, now := v.rows[app], v.time()
+	if r.asked == 0 || now.Sub(r.asked) >= showAgainAfter || now < r.asked {
+		if v.serve != nil && v.serve.send(&message{Show: &showRows{app}}) {
+			r.asked = now
+			v.rows[app] = r
+		}
+	}
+	return r.of.Rows, r.of.At, r.of.At != 0
+}
+
+// shown takes the rows of an application.
+func (v *View) shown(s *shown) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if r, waiting := v.rows[s.App]; waiting {
+		r.of = *s
+		v.rows[s.App] = r
+	}
+}
+
+// Observe implements amrm.Guide: it tells serve what an application asks for. Without room, or without serve, it
+// is dropped until the application's next change.
+func (v *View) Observe(app model.AppID, rows []model.AskRow) {
+	v.mu.RLock()
+	defer v.mu.RUnlock()
+	if v.serve != nil {
+		v.serve.send(&message{Asked: &asked{app, v.time(), rows}})
+	}
+}
