@@ -85,7 +85,7 @@ func importRules() []importRule {
 		{"yarnproxy/history", model},
 		{"yarnproxy/jhist", and(model, "core/lab/measured")},
 		{"yarnproxy/api", snapshots},
-		{"yarnproxy/clusterview", and(model, "core/state/snapshot", "yarnproxy/amrm")},
+		{"yarnproxy/relaylink", and(model, "core/state/snapshot", "yarnproxy/amrm")},
 		{"yarnproxy/clientconfig", []string{"yarnproxy/ipc", "configs"}},
 		{"hdfsclient", and(model, "yarnproxy/rest", "yarnproxy/poll", "yarnproxy/ipc")},
 		{"metrics", snapshots},

@@ -147,7 +147,7 @@ func TestClientConfigCheck(t *testing.T) {
 		do   string
 	}{
 		{"all is well", [][4]string{{listen(t, good), listen(t, good), open, open}}, nil, "ok "},
-		{"no relay", [][4]string{{gone, listen(t, good), open, open}}, []string{"nothing listens there"}, "is 'heddle serve' running there with mode enforce"},
+		{"no relay", [][4]string{{gone, listen(t, good), open, open}}, []string{"nothing listens there"}, "is 'heddle relay' running there"},
 		{"a relay that reaches nothing", [][4]string{{open, listen(t, good), open, open}}, []string{"the relay is there, but no ResourceManager behind it"}, "heddle's log"},
 		{
 			"no ResourceManager",
@@ -171,7 +171,7 @@ func TestClientConfigCheck(t *testing.T) {
 			"its relay is missing",
 			[][4]string{{nobody(t), nobody(t), nobody(t), listen(t, hangUp)}, {listen(t, good), listen(t, good), open, open}},
 			[]string{"nothing listens there"},
-			"is 'heddle serve' running there",
+			"is 'heddle relay' running there",
 		},
 	}
 	for _, tt := range tests {

@@ -19,6 +19,7 @@ type explainedRelay struct {
 		Attempt int             `json:"attempt"`
 		Keys    []explainedAsks `json:"keys"`
 	} `json:"attempts"`
+	Problem string `json:"problem"`
 }
 
 // explainedAsks are the asks of one scheduler key. The service sends the first rows of
@@ -33,6 +34,10 @@ type explainedAsks struct {
 // table prints nothing without a relay.
 func (r *explainedRelay) table(w io.Writer) {
 	if r == nil {
+		return
+	}
+	if r.Problem != "" {
+		fmt.Fprintln(w, "relay: "+r.Problem)
 		return
 	}
 	if len(r.Attempts) == 0 {

@@ -29,8 +29,7 @@ mode, scopes, stages and limits take effect. SIGINT and SIGTERM end the relay in
 calls that are under way are answered, then connections are closed, and applications go
 to the next address of 'heddle client-config'.`,
 		Example: `  heddle relay --config /etc/heddle.yml
-  heddle relay --config /etc/heddle.yml --mode advise
-  curl -s http://127.0.0.1:7908/healthz`,
+  heddle relay --config /etc/heddle.yml --mode advise`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runRelay(cmd.Context(), &flags, webConfig) },
 	}

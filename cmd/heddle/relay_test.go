@@ -1,12 +1,17 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"net"
+	"net/http"
+	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -69,49 +74,117 @@ func freePort(t *testing.T) string {
 	return ""
 }
 
-// TestServeUpgrade starts a second heddle with the same configuration beside one
-// that runs: it takes relay and addresses over, a connection goes on, and the
-// first one ends in order.
-func TestServeUpgrade(t *testing.T) {
+// relayConfig is the configuration of a heddle whose relay passes on to an upstream.
+func relayConfig(t *testing.T, site *fakehadoop.Site, relay, upstream string) (config, socket string) {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "relay") // the path of a socket has to be short
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	socket = filepath.Join(dir, "relay.sock")
+	return writeFile(t, "heddle.yml", fastConfig(site, "mode: advise", "mode: enforce")+
+		fmt.Sprintf("relay: {listeners: [{address: %q, upstream: %q}], journal: %q, socket: %q, web_listen_address: \"127.0.0.1:0\"}\n",
+			relay, upstream, t.TempDir(), socket)), socket
+}
+
+// relays waits until a process says where its metrics are, which it does when it listens.
+func (p *process) relays() {
+	p.t.Helper()
+	eventually(p.t, "the relay's address in the log", func() error {
+		m := regexp.MustCompile(`relaying.*url=(http://\S+)`).FindStringSubmatch(p.log.String())
+		if m == nil {
+			return errors.New("not yet")
+		}
+		p.url = m[1]
+		return nil
+	})
+}
+
+// TestTwoProcesses: serve and the relay find each other in any order. Restarts and deaths of serve touch no connection,
+// and each process says whether the other is there.
+func TestTwoProcesses(t *testing.T) {
 	t.Parallel()
 	site := fakehadoop.Start(t)
 	site.At(66 * time.Second)
-	relay := freePort(t)
-	config := writeFile(t, "heddle.yml", fastConfig(site, "mode: advise", "mode: enforce", `"127.0.0.1:0"`, freePort(t))+
-		fmt.Sprintf("relay: {listeners: [{address: %q, upstream: %q}], journal: %q, handover_socket: %q}\n",
-			relay, echo(t), t.TempDir(), filepath.Join(t.TempDir(), "socket")))
+	listen := freePort(t)
+	config, _ := relayConfig(t, site, listen, echo(t))
+	linked := func(p *process, want float64) {
+		t.Helper()
+		eventually(t, "heddle_relay_linked", func() error { return p.shows("heddle_relay_linked", want) })
+	}
 	first := spawn(t, "serve", "--config", config)
 	first.serves()
-	c, err := net.Dial("tcp", relay)
+	linked(first, 0)
+	if status, body, _ := first.get("/v1/relay"); status != http.StatusBadGateway || !strings.Contains(body, "heddle relay") {
+		t.Errorf("/v1/relay without a relay: %d %s", status, body)
+	}
+	if len(first.log.lines("no relay is linked: nothing is steered; run 'heddle relay'")) == 0 {
+		t.Errorf("a serve that enforces does not say that no relay is there:\n%s", first.log)
+	}
+	relay := spawn(t, "relay", "--config", config)
+	relay.relays()
+	linked(first, 1)
+	linked(relay, 1)
+	c, err := net.Dial("tcp", listen)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer c.Close()
 	says(t, c, "no Hadoop RPC: it goes on as it comes")
-	second := spawn(t, "serve", "--config", config)
-	first.ends(exit.OK)
-	says(t, c, "as before")
-	second.serves()
-	if err := second.shows(`heddle_relay_connections{kind="blind"}`, 1); err != nil {
+	if err := relay.shows(`heddle_relay_connections{kind="blind"}`, 1); err != nil {
 		t.Error(err)
 	}
-	for p, want := range map[*process][]string{
-		first:  {"another heddle takes over", "handed over; this heddle ends: connections=1", "stopped"},
-		second: {"taking its relay over when the cluster is known here", "took over from another heddle: connections=1", "serving"},
-	} {
-		for _, text := range want {
-			if len(p.log.lines(text)) == 0 {
-				t.Errorf("no %q in\n%s", text, p.log)
-			}
-		}
-		if got := append(p.log.lines("[ERROR]"), p.log.lines("[WARN]")...); len(got) > 0 {
-			t.Errorf("said %s", strings.Join(got, "\n"))
-		}
+	if status, body, _ := first.get("/v1/relay"); status != http.StatusOK || !strings.Contains(body, `"blind_connections":1`) {
+		t.Errorf("/v1/relay: %d %s", status, body)
 	}
-	again, err := net.Dial("tcp", relay)
+	for _, end := range []os.Signal{syscall.SIGKILL, syscall.SIGTERM} {
+		first.signal(end)
+		linked(relay, 0)
+		says(t, c, "as before")
+		first = spawn(t, "serve", "--config", config)
+		first.serves()
+		linked(relay, 1)
+		says(t, c, "as before")
+	}
+	if status, body, _ := relay.get("/healthz"); status != http.StatusOK || !strings.Contains(body, `"serve_linked":true`) || !strings.Contains(body, `"enforcing":true`) {
+		t.Errorf("/healthz: %d %s", status, body)
+	}
+	second := spawn(t, "relay", "--config", config)
+	second.ends(exit.Failed)
+	if len(second.log.lines("another 'heddle relay' listens there")) == 0 {
+		t.Errorf("a second relay says\n%s", second.log)
+	}
+	relay.signal(syscall.SIGTERM)
+	relay.ends(exit.OK)
+	if _, err := c.Read(make([]byte, 1)); err == nil {
+		t.Error("the relay has ended, and a connection goes on")
+	}
+	linked(first, 0)
+}
+
+// TestRelayReload: SIGHUP switches enforcement off, and a mode without a relay is refused at the start.
+func TestRelayReload(t *testing.T) {
+	t.Parallel()
+	site := fakehadoop.Start(t)
+	config, _ := relayConfig(t, site, "127.0.0.1:0", echo(t))
+	relay := spawn(t, "relay", "--config", config)
+	relay.relays()
+	if err := relay.shows("heddle_relay_enforcing", 1); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer again.Close()
-	says(t, again, "a new one")
+	if err := os.WriteFile(config, []byte(strings.Replace(string(text), "mode: enforce", "mode: advise", 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	relay.signal(syscall.SIGHUP)
+	eventually(t, "enforcement ends", func() error { return relay.shows("heddle_relay_enforcing", 0) })
+	observing := spawn(t, "relay", "--config", config, "--mode", "observe")
+	observing.ends(exit.Failed)
+	if len(observing.log.lines("wants no relay")) == 0 {
+		t.Errorf("a relay in mode observe says\n%s", observing.log)
+	}
 }

@@ -73,10 +73,11 @@ type Options struct {
 	Blocks      BlockFinder               // nil: HDFS is not read
 	Advisor     Advisor                   // nil: no policy decides
 	Policies    func() []PolicyInfo       // every policy, the active one marked
-	Relay       func() *model.Relay       // what the relay does now, never changed afterwards; nil, or a nil result: there is no relay
-	Version     string
-	Logger      hclog.Logger
-	Metrics     http.Handler // served at /metrics
+	// Relay is what the relay does now to an application, "" for all, never changed afterwards; nil: there is to be none.
+	Relay   func(ctx context.Context, app model.AppID) (*model.Relay, error)
+	Version string
+	Logger  hclog.Logger
+	Metrics http.Handler // served at /metrics
 }
 
 func (o *Options) setDefaults() {

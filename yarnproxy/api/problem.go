@@ -47,6 +47,7 @@ func titles() map[string]string {
 		"body-too-large":         "The body is too large",
 		"internal":               "heddle failed on this request",
 		"method-not-allowed":     "This path does not serve that method",
+		"relay-not-linked":       "The relay gave no answer",
 		"name-node":              "The NameNode gave no answer that could be used",
 		"no-plan":                "There is no plan for this stage",
 		"no-policy":              "No policy decides",

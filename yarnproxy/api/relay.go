@@ -34,7 +34,8 @@ type relayBody struct {
 type relayExplained struct {
 	At        model.Time     `json:"at_ms"`
 	Enforcing bool           `json:"enforcing"`
-	Attempts  []relayAttempt `json:"attempts"` // empty when none of its calls came this way
+	Attempts  []relayAttempt `json:"attempts"`          // empty when none of its calls came this way
+	Problem   string         `json:"problem,omitempty"` // why the relay did not answer
 }
 
 // relayAttempt is an attempt with its keys in words.
@@ -54,15 +55,14 @@ type relayKey struct {
 	Text      string               `json:"text"`
 }
 
-// relayNow returns what the relay does now, nil when there is none. What is
-// made of it changes between snapshots.
-func relayNow(q *query) *model.Relay {
+// relayNow returns what the relay does now to an application, "" for all. It is nil where there is to be no relay. What
+// is made of it changes between snapshots.
+func relayNow(q *query, app model.AppID) (*model.Relay, error) {
 	if q.server.opts.Relay == nil {
-		return nil
+		return nil, nil
 	}
-	r := q.server.opts.Relay()
-	q.uncacheable = q.uncacheable || r != nil
-	return r
+	q.uncacheable = true
+	return q.server.opts.Relay(q.r.Context(), app)
 }
 
 func getRelay(q *query) (any, error) {
@@ -71,18 +71,20 @@ func getRelay(q *query) (any, error) {
 	if err := q.check(); err != nil {
 		return nil, err
 	}
-	r := relayNow(q)
-	if r == nil {
+	r, err := relayNow(q, app)
+	switch {
+	case err != nil:
+		return nil, &problem{
+			kind: "relay-not-linked", status: http.StatusBadGateway, detail: err.Error(),
+			hint: "run 'heddle relay' with the same configuration; its own /healthz says whether this heddle is linked",
+		}
+	case r == nil:
 		return nil, &problem{
 			kind: "no-relay", status: http.StatusNotFound, detail: "no relay runs: mode is not enforce, nor is it advise with relay.listen set",
 			hint: "set mode to enforce in the configuration; with mode advise and relay.listen the relay counts and rewrites nothing",
 		}
 	}
-	found := r.Attempts
-	if app != "" {
-		found = attemptsOf(r, app)
-	}
-	found, page := pageOf(q, p, found)
+	found, page := pageOf(q, p, r.Attempts)
 	b := relayBody{
 		pageBody: page, At: r.At, Age: max(q.now.Sub(r.At), 0), Enforcing: r.Enforcing, Listeners: emptyNotNil(r.Listeners),
 		Connections: r.Connections, Blind: r.Blind, Counts: r.Counts, Attempts: make([]relayAttempt, 0, len(found)),
@@ -93,16 +95,6 @@ func getRelay(q *query) (any, error) {
 		b.Attempts = append(b.Attempts, attemptInWords(&found[i], ""))
 	}
 	return b, nil
-}
-
-func attemptsOf(r *model.Relay, app model.AppID) []model.RelayAttempt {
-	var out []model.RelayAttempt
-	for i := range r.Attempts {
-		if r.Attempts[i].App == app {
-			out = append(out, r.Attempts[i])
-		}
-	}
-	return out
 }
 
 // withAllKeys returns counts with every value of a closed set in them.
@@ -117,14 +109,16 @@ func withAllKeys[K comparable](set []K, counts map[K]int64) map[K]int64 {
 // explainRelay returns what the relay does to the asks of an application's
 // stage, or of all when only is "". It is nil without a relay.
 func explainRelay(q *query, app model.AppID, only model.Stage) *relayExplained {
-	r := relayNow(q)
-	if r == nil {
+	r, err := relayNow(q, app)
+	switch {
+	case err != nil:
+		return &relayExplained{At: q.now, Attempts: []relayAttempt{}, Problem: err.Error()}
+	case r == nil:
 		return nil
 	}
 	e := &relayExplained{At: r.At, Enforcing: r.Enforcing, Attempts: []relayAttempt{}}
-	found := attemptsOf(r, app)
-	for i := range found {
-		if a := attemptInWords(&found[i], only); only == "" || len(a.Keys) > 0 {
+	for i := range r.Attempts {
+		if a := attemptInWords(&r.Attempts[i], only); only == "" || len(a.Keys) > 0 {
 			e.Attempts = append(e.Attempts, a)
 		}
 	}

@@ -1,8 +1,11 @@
 package api_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -63,7 +66,13 @@ func steering() *model.Relay {
 }
 
 func withRelay(r *model.Relay) func(*api.Options) {
-	return func(o *api.Options) { o.Relay = func() *model.Relay { return r } }
+	return func(o *api.Options) {
+		o.Relay = func(_ context.Context, app model.AppID) (*model.Relay, error) {
+			of := *r
+			of.Attempts = slices.DeleteFunc(slices.Clone(r.Attempts), func(a model.RelayAttempt) bool { return app != "" && a.App != app })
+			return &of, nil
+		}
+	}
 }
 
 // TestRelay: what the relay publishes is answered as it is, with every action
@@ -159,7 +168,7 @@ func TestRelayRowsAreBounded(t *testing.T) {
 // TestNoRelay: without a relay there is nothing to see, and it says why.
 func TestNoRelay(t *testing.T) {
 	t.Parallel()
-	for name, change := range map[string]func(*api.Options){"none": nil, "not running": withRelay(nil)} {
+	for name, change := range map[string]func(*api.Options){"none": nil} {
 		r := newRig(t, change)
 		if p := r.get(t, "/v1/relay", "/v1/relay").problem(t, http.StatusNotFound, "no-relay"); !strings.Contains(p.Detail, "enforce") || !strings.Contains(p.Hint, "relay") {
 			t.Errorf("%s: %+v", name, p)
@@ -168,6 +177,21 @@ func TestNoRelay(t *testing.T) {
 		if strings.Contains(string(a.body), `"relay"`) || a.header.Get("ETag") == "" {
 			t.Errorf("%s: explain %v %s", name, a.header, a.body)
 		}
+	}
+}
+
+// TestRelayNotLinked: a relay that does not answer is said, and explanations stand without it.
+func TestRelayNotLinked(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, func(o *api.Options) {
+		o.Relay = func(context.Context, model.AppID) (*model.Relay, error) { return nil, errors.New("nobody is there") }
+	})
+	if p := r.get(t, "/v1/relay", "/v1/relay").problem(t, http.StatusBadGateway, "relay-not-linked"); p.Detail != "nobody is there" || !strings.Contains(p.Hint, "heddle relay") {
+		t.Errorf("%+v", p)
+	}
+	a := r.get(t, explainPath, "/v1/applications/"+string(sorting)+"/explain")
+	if a.status != http.StatusOK || !strings.Contains(string(a.body), `"problem":"nobody is there"`) || a.header.Get("ETag") != "" {
+		t.Errorf("explain %d %v %s", a.status, a.header, a.body)
 	}
 }
 

@@ -188,7 +188,7 @@ func (t *target) result(served bool) AddressCheck {
 	case t.found == silent && t.relay >= 0:
 		r.Found, r.Do = "the relay is there, but no ResourceManager behind it", "is the ResourceManager running, and is upstream in relay.listeners its scheduler address? heddle's log has the error"
 	case t.relay >= 0:
-		r.Found, r.Do = describeError(t.err), "is 'heddle serve' running there with mode enforce, listening on this address (relay.listen), and does a firewall let nodes through?"
+		r.Found, r.Do = describeError(t.err), "is 'heddle relay' running there, listening on this address (relay.listen), and does a firewall let nodes through?"
 	default:
 		r.Found, r.Do = describeError(t.err), "is the ResourceManager running, and is this the address of "+strings.TrimPrefix(t.key, Prefix)+" in its yarn-site.xml?"
 	}

@@ -49,9 +49,6 @@ func (s *Service) Reload(ctx context.Context, load func() (*configs.Loaded, erro
 		s.log.Error("configuration not reloaded; the one in force stays", "error", err)
 		return
 	}
-	if s.relay != nil {
-		s.relay.Apply(settings.RelayRules(cfg))
-	}
 	if l, ok := s.log.(*servicelog.Log); ok {
 		l.Reconfigure(&cfg.Log)
 	}

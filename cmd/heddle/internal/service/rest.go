@@ -17,7 +17,10 @@ func (s *Service) handler() http.Handler {
 	o := api.Options{
 		Snapshot: s.Snapshot, Now: s.opts.Now, MaxAge: cfg.State.MaxAge.Std(), MaxBody: int64(cfg.Web.MaxBody),
 		Timeout: cfg.Web.Timeout.Std(), Concurrency: cfg.Web.Concurrency, Policies: s.policyInfos,
-		Version: s.opts.Version, Logger: s.log, Metrics: s.scrape, Relay: s.relayStatus,
+		Version: s.opts.Version, Logger: s.log, Metrics: s.scrape,
+	}
+	if s.link != nil {
+		o.Relay = s.relayStatus
 	}
 	if cfg.Mode != configs.ModeObserve {
 		o.Advisor = advisor{s.loop}

@@ -18,24 +18,8 @@ import (
 	"heddle/core/model"
 )
 
-// Open opens the addresses of REST and of the relay. It returns no listener if another
-// heddle is using them; Run then takes over its relay first.
+// Open opens the address of REST.
 func (s *Service) Open(ctx context.Context) (net.Listener, error) {
-	if s.relay != nil && s.relay.Predecessor(ctx) {
-		return nil, nil // Run listens later
-	}
-	l, err := s.listen(ctx)
-	if err != nil || s.relay == nil {
-		return l, err
-	}
-	if err := s.relay.Listen(ctx); err != nil {
-		return nil, errors.Join(err, l.Close())
-	}
-	return l, nil
-}
-
-// listen opens the address of REST.
-func (s *Service) listen(ctx context.Context) (net.Listener, error) {
 	addr := s.cfg.Load().Config.Web.ListenAddress
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
 	if err != nil {
@@ -44,40 +28,24 @@ func (s *Service) listen(ctx context.Context) (net.Listener, error) {
 	return l, nil
 }
 
-// Run serves until ctx ends, a part fails or another heddle takes over the relay. The
-// sources stop first and the loop last, so that queued observations are still applied
-// and recorded. If l is nil, Run first takes over the relay of the running heddle.
+// Run serves until ctx ends or a part fails. The sources stop first and the loop last, so
+// that queued observations are still applied and recorded.
 func (s *Service) Run(ctx context.Context, l net.Listener, rec loop.Recorder) error {
 	server := &http.Server{Handler: s.handler(), ReadHeaderTimeout: 5 * time.Second}
 	var g run.Group
-	tookOver := make(chan struct{})
-	answering, stopWaiting := context.WithCancel(ctx)
 	g.Add(func() error {
-		l := s.listenAfter(answering, l, tookOver)
-		if l == nil {
-			return nil
-		}
 		s.log.Info("serving", "mode", s.cfg.Load().Config.Mode, "policy", s.Policy(), "url", "http://"+l.Addr().String(), "version", s.opts.Version)
 		return s.serveHTTP(server, l)
 	}, func(error) {
-		stopWaiting()
 		stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 		defer cancel()
 		_ = server.Shutdown(stop)
 	})
 	observe, stop := context.WithCancel(ctx)
 	g.Add(func() error { return s.Observe(observe, rec) }, func(error) { stop() })
-	if s.relay != nil {
-		relay, stop := context.WithCancel(ctx)
-		g.Add(func() error {
-			if l == nil {
-				if err := s.takeOver(relay); err != nil || relay.Err() != nil {
-					return err
-				}
-				close(tookOver)
-			}
-			return s.relay.Run(relay) // at once: applications wait for it
-		}, func(error) { stop() })
+	if s.link != nil {
+		link, stop := context.WithCancel(ctx)
+		g.Add(func() error { return s.link.Run(link) }, func(error) { stop() })
 	}
 	return g.Run()
 }

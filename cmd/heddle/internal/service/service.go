@@ -1,10 +1,9 @@
-// Package service is the running heddle: sources, the loop, REST, metrics and the
-// relay, put together as the configuration says.
+// Package service is the running heddle: sources, the loop, REST, metrics and the link to
+// the relay, put together as the configuration says.
 package service
 
 import (
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"sync/atomic"
 	"time"
@@ -27,8 +26,7 @@ import (
 	"heddle/core/state/snapshot"
 	"heddle/core/trace"
 	"heddle/metrics"
-	"heddle/yarnproxy/amrm"
-	"heddle/yarnproxy/clusterview"
+	"heddle/yarnproxy/relaylink"
 )
 
 // Service is the running heddle.
@@ -42,8 +40,7 @@ type Service struct {
 	past    []model.JobRuns   // read from history; nil once sent to the loop
 	metrics *metrics.Collector
 	scrape  http.Handler      // serves the metrics
-	view    *clusterview.View // answers the relay; nil without a relay
-	relay   *amrm.Relay       // nil if the configuration has none
+	link    *relaylink.Client // to the relay; nil if the configuration has none
 }
 
 // Options configure a Service. Commands that run one differ in these alone.
@@ -56,7 +53,7 @@ type Options struct {
 	WebConfig         string        // the web-config file, "" for plain HTTP
 	HistoryFile       string        // keeps the history of jobs, "" for none
 	State             *state.Config // replaces the settings that follow from the configuration, unless it is nil
-	// Replayed replaces the configured adapters and the relay, unless it is nil.
+	// Replayed replaces the configured adapters and the link to the relay, unless it is nil.
 	Replayed *sources.Set
 	// Speed is the factor by which the clock of Now runs faster; 0 means 1.
 	Speed float64
@@ -67,7 +64,7 @@ func New(o Options) (*Service, error) {
 	cfg := &o.Loaded.Config
 	s := &Service{opts: o, log: o.Log}
 	s.cfg.Store(o.Loaded)
-	for _, build := range []func(*configs.Config) error{s.newSources, s.newMetrics, s.newLoop, s.newRelay} {
+	for _, build := range []func(*configs.Config) error{s.newSources, s.newMetrics, s.newLoop, s.newLink} {
 		if err := build(cfg); err != nil {
 			return nil, err
 		}
@@ -96,14 +93,18 @@ func queues() []string {
 }
 
 // newMetrics builds the metrics of the service on a registry of its own.
-func (s *Service) newMetrics(*configs.Config) error {
+func (s *Service) newMetrics(cfg *configs.Config) error {
 	reg := prometheus.NewRegistry()
-	var err error
-	s.metrics, err = metrics.New(reg, metrics.Options{
+	o := metrics.Options{
 		Snapshot: s.Snapshot, Now: s.opts.Now, Policy: s.Policy, Version: s.opts.Version, Revision: s.opts.Revision,
 		ConfigHash: func() string { return s.cfg.Load().Hash() },
-		Sources:    s.sources.Names(), Queues: queues(), Relay: s.relayStatus,
-	})
+		Sources:    s.sources.Names(), Queues: queues(),
+	}
+	if s.wantsRelay(cfg) {
+		o.Linked = func() bool { return s.link.Linked() }
+	}
+	var err error
+	s.metrics, err = metrics.New(reg, o)
 	s.scrape = metrics.Handler(reg, s.log)
 	return err
 }
@@ -139,38 +140,8 @@ func (s *Service) newLoop(cfg *configs.Config) error {
 	return nil
 }
 
-// newRelay builds the relay of a configuration that wants one.
-func (s *Service) newRelay(cfg *configs.Config) error {
-	if !cfg.RelayRuns() || s.opts.Replayed != nil {
-		return nil
-	}
-	s.view = clusterview.New(s.loop, s.opts.Now, cfg.State.MaxAge.Model())
-	s.loop.Subscribe(s.view.Update)
-	o := settings.RelayRules(cfg)
-	o.Guide, o.Now, o.Logger = s.view, s.opts.Now, s.log.Named("relay")
-	o.HandoverSocket = cfg.Relay.HandoverSocket
-	o.JournalDir, o.MaxConns, o.DialTimeout = cfg.Relay.Journal, cfg.Relay.MaxConnections, cfg.Relay.DialTimeout.Std()
-	for _, l := range cfg.Relay.Listeners {
-		o.Listeners = append(o.Listeners, amrm.Listener{RM: l.RM, Address: l.Address, Upstream: l.Upstream})
-	}
-	relay, err := amrm.New(o)
-	if err != nil {
-		return fmt.Errorf("relay: %w", err)
-	}
-	s.relay = relay
-	return nil
-}
-
 // Snapshot returns the newest published snapshot, nil before the first.
 func (s *Service) Snapshot() *snapshot.Snapshot { return s.loop.Snapshot() }
-
-// relayStatus returns what the relay does now, nil without one.
-func (s *Service) relayStatus() *model.Relay {
-	if s.relay == nil {
-		return nil
-	}
-	return s.relay.Status()
-}
 
 // Policy returns the name of the policy that decides, "" in observe mode.
 func (s *Service) Policy() string {
