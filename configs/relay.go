@@ -55,9 +55,6 @@ type RelayConfig struct {
 	WebListenAddress string `yaml:"web_listen_address" default:"127.0.0.1:7908" format:"listen"`
 	// The longest the relay may take to connect to the ResourceManager.
 	DialTimeout strict.Duration `yaml:"dial_timeout" default:"5s" range:"100ms..1m" advanced:"true"`
-	// A Unix socket over which a heddle that starts takes over listening sockets, connections
-	// and asks of the running one. Without it there is no takeover.
-	HandoverSocket string `yaml:"handover_socket" format:"path"`
 }
 
 // RelayListener is one address that stands for one ResourceManager.

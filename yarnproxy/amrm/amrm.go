@@ -83,16 +83,13 @@ type Options struct {
 	OptOutTag   string
 	Stages      []StageRule // by the first that matches
 	Limits      asks.Limits
-	DecideIn    time.Duration // how long an allocate call may wait for a first plan (I8); 0: not at all
-	JournalDir  string        // "" keeps none
-	MaxConns    int           // of ApplicationMasters at once; 0: 10,000
-	DialTimeout time.Duration // 0: 5 s
-	// HandoverSocket is the path of a Unix socket at which a heddle that starts takes the relay over from one that
-	// runs; "" ends every connection at the end.
-	HandoverSocket string
-	Dial           func(ctx context.Context, network, addr string) (net.Conn, error) // nil: net.Dialer
-	Now            func() time.Time                                                  // nil: the system's clock
-	Logger         hclog.Logger                                                      // nil: none
+	DecideIn    time.Duration                                                     // how long an allocate call may wait for a first plan (I8); 0: not at all
+	JournalDir  string                                                            // "" keeps none
+	MaxConns    int                                                               // of ApplicationMasters at once; 0: 10,000
+	DialTimeout time.Duration                                                     // 0: 5 s
+	Dial        func(ctx context.Context, network, addr string) (net.Conn, error) // nil: net.Dialer
+	Now         func() time.Time                                                  // nil: the system's clock
+	Logger      hclog.Logger                                                      // nil: none
 }
 
 // times are the relay's patience; tests have less.
@@ -101,9 +98,6 @@ type times struct {
 	linger time.Duration // for one direction when the other has ended
 	drain  time.Duration // for frames under way at the end
 	sweep  time.Duration // from one look for attempts that are gone to the next
-	greet  time.Duration // for the first words of a handover
-	halt   time.Duration // for connections to stop for one
-	hand   time.Duration // for the other process to take and install what it is sent
 }
 
 // Relay is the running relay: New, Listen, Run.
@@ -119,7 +113,6 @@ type Relay struct {
 	steering  *steering
 	listening atomic.Pointer[[]*listener] // nil before Listen
 	conns     conns
-	handover  handover
 	blind     atomic.Int64 // connections that are not looked at
 }
 
@@ -152,8 +145,8 @@ func New(o Options) (*Relay, error) {
 	}
 	r := &Relay{
 		opts: o, log: o.Logger, clock: clock, counts: newCounts(),
-		times: times{write: 2 * time.Minute, linger: 10 * time.Second, drain: time.Second, sweep: time.Minute, greet: 5 * time.Second, halt: 2 * time.Second, hand: 10 * time.Second},
-		conns: newConns(), handover: handover{peer: peerUser},
+		times: times{write: 2 * time.Minute, linger: 10 * time.Second, drain: time.Second, sweep: time.Minute},
+		conns: newConns(),
 	}
 	r.rules.Store(rulesOf(&r.opts))
 	r.journal = newJournal(&r.opts, &r.counts.journalLost)

@@ -8,8 +8,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"heddle/yarnproxy/ipc"
 )
 
 // conn is one connection of an ApplicationMaster and its own connection to the
@@ -20,31 +18,22 @@ type conn struct {
 	up      lane // what the client sends
 	down    lane // what the ResourceManager sends
 	session session
-	pausing atomic.Pointer[pause] // nil while it relays
-}
-
-// pause is for both lanes of connections to stop at the end of a frame.
-type pause struct {
-	// until is when half a frame, an answer and a peer that takes no bytes are given up.
-	until time.Time
-	// over is closed when it is decided what becomes of the connection; nil: it ends here.
-	over chan struct{}
-	// given says, once over is closed, that another process has the sockets.
-	given bool
+	// draining is when half a frame, an answer and a peer that takes no bytes are given up; nil while the relay runs.
+	draining atomic.Pointer[time.Time]
 }
 
 func newConn(r *Relay, client, rm net.Conn) *conn {
 	c := &conn{relay: r}
-	c.up, c.down = newLane(c, client, rm, pending{}), newLane(c, rm, client, pending{})
-	c.up.in, c.down.in = ipc.NewReader(&c.up, largeFrame), ipc.NewReader(&c.down, largeFrame)
+	c.up, c.down = newLane(c, client, rm), newLane(c, rm, client)
 	return c
 }
 
-// run relays until both directions have ended or another process has them, and
-// closes both sockets.
+// run relays until both directions have ended, and closes both sockets.
 func (c *conn) run(ctx context.Context) {
-	for c.relays(ctx) && c.waits() {
-	}
+	var both sync.WaitGroup
+	both.Go(func() { c.ended(&c.down, c.responses()) })
+	c.ended(&c.up, c.requests(ctx))
+	both.Wait()
 	c.close()
 	if a := c.session.attach(nil); a != nil {
 		a.leave(c.relay.opts.now())
@@ -52,41 +41,6 @@ func (c *conn) run(ctx context.Context) {
 	if c.session.phase() == phaseBlind {
 		c.relay.blind.Add(-1)
 	}
-}
-
-// relays runs both lanes to where they stop, and reports whether that is a
-// pause: neither has failed, and not both have ended.
-func (c *conn) relays(ctx context.Context) (paused bool) {
-	var up, down error
-	var both sync.WaitGroup
-	both.Go(func() {
-		down = c.responses()
-		c.ended(&c.down, down)
-	})
-	up = c.requests(ctx)
-	c.ended(&c.up, up)
-	both.Wait()
-	sound := func(err error) bool { return err == nil || errors.Is(err, errPaused) }
-	return sound(up) && sound(down) && (up != nil || down != nil)
-}
-
-// waits holds a connection that pauses until it is decided what becomes of it,
-// and reports whether it goes on here.
-func (c *conn) waits() bool {
-	p := c.pausing.Load()
-	if p == nil || p.over == nil {
-		return false
-	}
-	c.relay.conns.park(c, true)
-	defer c.relay.conns.park(c, false)
-	<-p.over
-	if p.given {
-		return false
-	}
-	if !c.pausing.CompareAndSwap(p, nil) { // the end has come
-		return true
-	}
-	return c.up.src.SetReadDeadline(time.Time{}) == nil && c.down.src.SetReadDeadline(time.Time{}) == nil
 }
 
 // ended does what the end of one lane means for the other.
@@ -103,16 +57,16 @@ func (c *conn) ended(l *lane, err error) {
 			return
 		}
 		other.stop(c.relay.clock().Add(c.relay.times.linger))
-	case errors.Is(err, errPaused):
+	case errors.Is(err, errDrained):
 	default:
 		c.close()
 		return
 	}
-	p := c.pausing.Load()
+	until := c.draining.Load()
 	switch {
-	case p == nil:
+	case until == nil:
 	case other == &c.down && c.session.waiting() > 0:
-		other.stop(p.until)
+		other.stop(*until)
 	default:
 		other.stop(longAgo())
 	}
@@ -123,25 +77,20 @@ func (c *conn) close() {
 	_ = c.up.dst.Close()
 }
 
-// pause has both lanes stop at the end of a frame: up at once, down when no
-// answer is missing.
-func (c *conn) pause(p *pause) {
-	c.pausing.Store(p)
+// drain has both lanes end at the end of a frame: up at once, down when no answer is missing.
+func (c *conn) drain(until time.Time) {
+	c.draining.Store(&until)
 	c.up.stop(longAgo())
-	_ = c.up.dst.SetWriteDeadline(p.until) // a closed socket has stopped already
-	_ = c.up.src.SetWriteDeadline(p.until)
+	_ = c.up.dst.SetWriteDeadline(until) // a closed socket has stopped already
+	_ = c.up.src.SetWriteDeadline(until)
 }
 
 // requests relays what the client sends until it ends: nil at the end of the stream.
 func (c *conn) requests(ctx context.Context) error {
-	err := c.up.goOn()
-	if err == nil && c.session.phase() == phasePreamble {
-		err = c.preamble()
-	}
+	err := c.preamble()
 	for err == nil {
 		if c.session.phase() == phaseBlind {
-			c.up.left = -1
-			err = c.up.copy()
+			err = c.up.copy(-1)
 			break
 		}
 		var frame []byte
@@ -157,19 +106,18 @@ func (c *conn) requests(ctx context.Context) error {
 
 // responses relays what the ResourceManager sends, as requests does.
 func (c *conn) responses() error {
-	err := c.down.goOn()
+	var err error
 	for err == nil {
 		if c.session.phase() == phaseBlind {
-			c.down.left = -1
-			err = c.down.copy()
+			err = c.down.copy(-1)
 			break
 		}
 		var frame []byte
 		if frame, err = c.down.next(); err == nil {
 			err = c.response(frame)
 		}
-		if err == nil && c.pausing.Load() != nil && c.session.waiting() == 0 && len(c.down.in.Buffered()) == 0 {
-			err = errPaused
+		if err == nil && c.draining.Load() != nil && c.session.waiting() == 0 && len(c.down.in.Buffered()) == 0 {
+			err = errDrained
 		}
 	}
 	if errors.Is(err, io.EOF) {

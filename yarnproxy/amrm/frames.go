@@ -36,7 +36,7 @@ func (c *conn) preamble() error {
 	for {
 		b, err := c.up.in.ReadPreamble()
 		if err != nil {
-			if again, err := c.up.interrupted(err, len(c.up.in.Buffered()) > 0); !again {
+			if again, err := c.up.drained(err, len(c.up.in.Buffered()) > 0); !again {
 				return c.up.rest(err)
 			}
 			continue

@@ -1,92 +1,44 @@
 package amrm
 
 import (
-	"bytes"
 	"errors"
 	"io"
 	"net"
 	"os"
-	"slices"
 	"time"
 
 	"heddle/core/model"
 	"heddle/yarnproxy/ipc"
 )
 
-const (
-	largeFrame = 8 << 20 // longer frames are copied and not looked at
-	copyBuffer = 4 << 10 // of what is copied and not looked at
-)
+// largeFrame is the longest frame that is looked at; longer ones are copied.
+const largeFrame = 8 << 20
 
 // lane is one direction of a connection.
 type lane struct {
 	of       *conn
 	src, dst net.Conn
-	in       *ipc.Reader // of the lane: what was read ahead, then src
-	pending
+	in       *ipc.Reader // of src
 }
 
-// pending is what a lane leaves undone when it pauses; another process that gets
-// its sockets goes on with it.
-type pending struct {
-	ahead []byte // read from src, and to be read again
-	owed  []byte // to be written to dst before anything else
-	left  int64  // bytes of a frame that is not looked at, to be copied; -1: everything
+// errDrained says that a lane has ended because the relay does.
+var errDrained = errors.New("the relay ends")
+
+func newLane(of *conn, src, dst net.Conn) lane {
+	return lane{of: of, src: src, dst: dst, in: ipc.NewReader(src, largeFrame)}
 }
 
-// errPaused says that a lane stopped where it was told to.
-var errPaused = errors.New("paused")
-
-// newLane returns a lane of a connection that goes on with what another one left.
-func newLane(of *conn, src, dst net.Conn, rest pending) lane {
-	return lane{of: of, src: src, dst: dst, pending: rest}
-}
-
-// Read implements io.Reader.
-func (l *lane) Read(b []byte) (int, error) {
-	if len(l.ahead) == 0 {
-		return l.src.Read(b)
-	}
-	n := copy(b, l.ahead)
-	if l.ahead = l.ahead[n:]; len(l.ahead) == 0 {
-		l.ahead = nil
-	}
-	return n, nil
-}
-
-// rewind gives back what the reader has read and not returned.
-func (l *lane) rewind() {
-	if read := l.in.Buffered(); len(read) > 0 {
-		l.ahead = slices.Concat(read, l.ahead)
-	}
-	l.in = ipc.NewReader(l, largeFrame)
-}
-
-// goOn does what was left undone at a pause.
-func (l *lane) goOn() error {
-	if b := l.owed; len(b) > 0 {
-		l.owed = nil
-		if err := l.write(b); err != nil {
-			return err
-		}
-	}
-	if l.left > 0 {
-		return l.copy()
-	}
-	return nil
-}
-
-// interrupted reports whether a read ended because the connection pauses; with
-// more to come, it may go on for a while.
-func (l *lane) interrupted(err error, more bool) (again bool, _ error) {
-	p := l.of.pausing.Load()
-	if !errors.Is(err, os.ErrDeadlineExceeded) || p == nil {
+// drained says what the error of a read means while the relay ends: with more of a frame to come, it may
+// go on until the end.
+func (l *lane) drained(err error, more bool) (again bool, _ error) {
+	until := l.of.draining.Load()
+	if !errors.Is(err, os.ErrDeadlineExceeded) || until == nil {
 		return false, err
 	}
-	if more && l.of.relay.clock().Before(p.until) {
-		return true, l.src.SetReadDeadline(p.until)
+	if more && l.of.relay.clock().Before(*until) {
+		return true, l.src.SetReadDeadline(*until)
 	}
-	return false, errPaused
+	return false, errDrained
 }
 
 // next returns the next frame. A frame that is too long to be looked at is sent
@@ -103,7 +55,7 @@ func (l *lane) next() ([]byte, error) {
 			}
 			continue
 		}
-		if again, err := l.interrupted(err, len(l.in.Buffered()) > 0); !again {
+		if again, err := l.drained(err, len(l.in.Buffered()) > 0); !again {
 			return nil, l.rest(err)
 		}
 	}
@@ -114,9 +66,7 @@ func (l *lane) rest(err error) error {
 	if !errors.Is(err, io.ErrUnexpectedEOF) {
 		return err
 	}
-	half := l.in.Buffered()
-	l.in = ipc.NewReader(l, largeFrame) // it is not to be sent again after a pause
-	if err := l.write(half); err != nil {
+	if err := l.write(l.in.Buffered()); err != nil {
 		return err
 	}
 	return io.EOF
@@ -128,41 +78,38 @@ func (l *lane) long(e *ipc.FrameError) error {
 	l.of.relay.counts.pass(model.PassDecode)
 	if e.Length < 0 || e.Length > ipc.MaxFrame {
 		l.of.goBlind()
-		l.left = -1
-	} else {
-		l.left = prefixLen + int64(e.Length)
+		return l.copy(-1)
 	}
-	return l.copy()
+	return l.copy(prefixLen + int64(e.Length))
 }
 
-// copy sends what is left to be copied on as it comes; with everything, it ends in io.EOF.
-func (l *lane) copy() error {
-	l.rewind()
-	buf := make([]byte, copyBuffer)
-	for l.left != 0 {
-		b := buf
-		if l.left > 0 {
-			b = b[:min(int64(len(b)), l.left)]
-		}
-		got, err := l.Read(b)
-		if l.left > 0 {
-			l.left -= int64(got)
-		}
-		if err := l.write(b[:got]); err != nil {
-			return err
-		}
+// copy sends n bytes on as they come; below 0 everything, which ends in io.EOF.
+func (l *lane) copy(n int64) error {
+	for n != 0 {
+		left, err := l.in.Copy(writer{l}, n)
+		n = left
 		if err == nil {
-			continue
+			return nil
 		}
-		if again, err := l.interrupted(err, l.left > 0); !again {
+		if again, err := l.drained(err, n > 0); !again {
 			return err
 		}
 	}
 	return nil
 }
 
-// write sends bytes on. A peer that takes none for long loses the connection;
-// while it pauses, the rest is owed to it.
+// writer writes to where a lane sends.
+type writer struct{ l *lane }
+
+// Write implements io.Writer.
+func (w writer) Write(b []byte) (int, error) {
+	if err := w.l.write(b); err != nil {
+		return 0, err
+	}
+	return len(b), nil
+}
+
+// write sends bytes on. A peer that takes none for long loses the connection.
 func (l *lane) write(b []byte) error {
 	if len(b) == 0 {
 		return nil
@@ -170,16 +117,12 @@ func (l *lane) write(b []byte) error {
 	if err := l.dst.SetWriteDeadline(l.of.relay.clock().Add(l.of.relay.times.write)); err != nil {
 		return err
 	}
-	if p := l.of.pausing.Load(); p != nil { // it may have begun just now
-		if err := l.dst.SetWriteDeadline(p.until); err != nil {
+	if until := l.of.draining.Load(); until != nil { // it may have begun just now
+		if err := l.dst.SetWriteDeadline(*until); err != nil {
 			return err
 		}
 	}
-	n, err := l.dst.Write(b)
-	if err != nil && errors.Is(err, os.ErrDeadlineExceeded) && l.of.pausing.Load() != nil {
-		l.owed = bytes.Clone(b[n:])
-		return errPaused
-	}
+	_, err := l.dst.Write(b)
 	return err
 }
 

@@ -40,9 +40,7 @@ type call struct {
 	spent  time.Duration // in the relay, on the way there
 }
 
-// state is all that a process would need to go on with the sockets of a
-// connection where another one stopped, besides the bytes that were read and not
-// forwarded (ipc.Reader.Buffered of both lanes).
+// state is how far a connection has come.
 type state struct {
 	phase     phase
 	token     wire.Attempt // whom the client says the token was given to

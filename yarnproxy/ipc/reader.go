@@ -94,10 +94,32 @@ func (r *Reader) Buffered() []byte {
 	return r.small[r.lo:r.hi]
 }
 
-// Raw ends the cutting into frames: what was not yet returned, and the rest of
-// the stream as it comes. The reader is not to be used any more. io.Copy from
-// it lets the kernel copy where it can.
-func (r *Reader) Raw() io.Reader { return &raw{ahead: r.Buffered(), r: r.r} }
+// Copy, called between two frames, writes the next n bytes to w as they come, what was read ahead first; with n below 0
+// everything, which ends in io.EOF. It returns how many are left. An error of the stream loses nothing: another Copy of what is left goes on.
+func (r *Reader) Copy(w io.Writer, n int64) (left int64, err error) {
+	if r.big != nil && r.whole {
+		r.releaseBig()
+	}
+	for n != 0 {
+		if r.lo == r.hi {
+			if err := r.fill(1); err != nil {
+				return n, err
+			}
+		}
+		b := r.small[r.lo:r.hi]
+		if n > 0 {
+			b = b[:min(int64(len(b)), n)]
+		}
+		if _, err := w.Write(b); err != nil {
+			return n, err
+		}
+		r.lo += len(b)
+		if n > 0 {
+			n -= int64(len(b))
+		}
+	}
+	return 0, nil
+}
 
 // consume returns the next n bytes and advances over them; n is at most the size of small.
 func (r *Reader) consume(n int) ([]byte, error) {
@@ -172,31 +194,4 @@ func atEnd(err error, within bool) error {
 		return io.ErrUnexpectedEOF
 	}
 	return err
-}
-
-// raw is the rest of a stream after what was read ahead.
-type raw struct {
-	ahead []byte
-	r     io.Reader
-}
-
-// Read implements io.Reader.
-func (r *raw) Read(b []byte) (int, error) {
-	if len(r.ahead) == 0 {
-		return r.r.Read(b)
-	}
-	n := copy(b, r.ahead)
-	r.ahead = r.ahead[n:]
-	return n, nil
-}
-
-// WriteTo implements io.WriterTo.
-func (r *raw) WriteTo(w io.Writer) (int64, error) {
-	n, err := w.Write(r.ahead)
-	r.ahead = r.ahead[n:]
-	if err != nil {
-		return int64(n), err
-	}
-	m, err := io.Copy(w, r.r)
-	return int64(n) + m, err
 }

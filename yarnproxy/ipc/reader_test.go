@@ -129,9 +129,9 @@ func TestReaderRefuses(t *testing.T) {
 				t.Fatalf("%x: %v", c.prefix, err)
 			}
 		}
-		got, err := io.ReadAll(r.Raw())
-		if err != nil || !bytes.Equal(got, stream[7:]) {
-			t.Errorf("%x: %q goes on, %v", c.prefix, got, err)
+		var got bytes.Buffer
+		if _, err := r.Copy(&got, -1); !errors.Is(err, io.EOF) || !bytes.Equal(got.Bytes(), stream[7:]) {
+			t.Errorf("%x: %q goes on, %v", c.prefix, got.Bytes(), err)
 		}
 	}
 	if frame, err := ipc.NewReader(bytes.NewReader(frameOf(1024, 1)), 1024).Next(); err != nil || len(frame) != 1028 {
@@ -139,13 +139,13 @@ func TestReaderRefuses(t *testing.T) {
 	}
 }
 
-// TestReaderRaw: what was read ahead comes first, whole and in both ways to read it.
-func TestReaderRaw(t *testing.T) {
+// TestReaderCopy: what was read ahead comes first; frames go on after so many bytes, and after an error what is left.
+func TestReaderCopy(t *testing.T) {
 	t.Parallel()
 	for _, size := range []int{5, 4 << 10, 200_000} {
-		stream := append(append(frameOf(9, 1), frameOf(size, 2)...), "plain"...)
+		stream := append(append(frameOf(9, 1), frameOf(size, 2)...), frameOf(3, 3)...)
 		for _, frames := range []int{0, 1, 2} {
-			for _, way := range []string{"read", "copy"} {
+			for _, n := range []int64{-1, 7} {
 				r := ipc.NewReader(bytes.NewReader(stream), ipc.MaxFrame)
 				taken := 0
 				for range frames {
@@ -156,22 +156,27 @@ func TestReaderRaw(t *testing.T) {
 					taken += len(frame)
 				}
 				var got bytes.Buffer
-				var err error
-				if way == "copy" {
-					_, err = io.Copy(&got, r.Raw())
-				} else {
-					_, err = got.ReadFrom(struct{ io.Reader }{r.Raw()})
+				left, err := r.Copy(&got, n)
+				want, end := stream[taken:], io.EOF
+				if n >= 0 {
+					want, end = want[:n], nil
 				}
-				if err != nil || !bytes.Equal(got.Bytes(), stream[taken:]) {
-					t.Errorf("%s after %d frames: %d of %d bytes, %v", way, frames, got.Len(), len(stream)-taken, err)
+				if !errors.Is(err, end) || left != min(n, 0) || !bytes.Equal(got.Bytes(), want) {
+					t.Errorf("%d bytes after %d frames: %d of %d bytes, %d left, %v", n, frames, got.Len(), len(want), left, err)
 				}
 			}
 		}
 	}
-	broken := ipc.NewReader(bytes.NewReader(frameOf(9, 1)), ipc.MaxFrame)
-	_, _ = broken.ReadPreamble()
-	if n, err := broken.Raw().(io.WriterTo).WriteTo(failing{}); err == nil || n != 0 {
-		t.Errorf("a writer that fails: %d, %v", n, err)
+	r := ipc.NewReader(&cutter{append(frameOf(5000, 1), frameOf(3, 2)...), 700}, 100)
+	var got bytes.Buffer
+	if left, err := r.Copy(failing{}, 5004); err == nil || left != 5004 {
+		t.Errorf("a writer that fails: %d are left, %v", left, err)
+	}
+	if left, err := r.Copy(&got, 5004); err != nil || left != 0 || !bytes.Equal(got.Bytes(), frameOf(5000, 1)) {
+		t.Errorf("a frame beyond the limit: %d bytes, %d left, %v", got.Len(), left, err)
+	}
+	if frame, err := r.Next(); err != nil || !bytes.Equal(frame, frameOf(3, 2)) {
+		t.Errorf("the frame after it: %x, %v", frame, err)
 	}
 }
 
