@@ -131,37 +131,33 @@ func TestRelayKilled(t *testing.T) {
 	checkDelay(t, longest, plain)
 }
 
-// TestRelayHandsOver: a newer heddle takes over from a running one, under jobs that
-// know nothing but the relay, and no connection of an ApplicationMaster is lost.
-func TestRelayHandsOver(t *testing.T) {
+// TestServeRestarts: serve dies and is upgraded again and again, under jobs that know nothing but the relay. No connection of
+// an ApplicationMaster is lost, and steering goes on.
+func TestServeRestarts(t *testing.T) {
 	c := cluster(t)
-	socket := filepath.Join(t.TempDir(), "handover.sock")
-	s := startConfigured(t, c, strings.Replace(relaySettings(t, c, "enforce"), "relay:\n", "relay:\n  handover_socket: "+socket+"\n", 1))
+	s := startConfigured(t, c, relaySettings(t, c, "enforce"))
+	plain := s.baseline(t, c)
 	done := startJob(t, c, throughRelay(c), "sleep", slowJob()...)
 	s.waitPinned(t)
 	accepted := s.relayStatus(withTimeout(t, 10*time.Second)).Counts.Accepted
 	if accepted == 0 {
 		t.Fatal("no connection was accepted")
 	}
-	for n := range 3 {
-		old, ended := s.log, s.done
-		s.launch() // while the old one runs
-		select {
-		case err := <-ended:
-			if err != nil {
-				t.Fatalf("takeover %d: the old heddle ended badly: %v\n%s", n+1, err, old)
-			}
-		case <-time.After(30 * time.Second):
-			t.Fatalf("takeover %d: the old heddle did not end\n%s", n+1, old)
+	for n := range repetitions(t, 6) {
+		if n%2 == 0 {
+			s.process.kill()
+		} else {
+			s.process.stop()
 		}
-		eventually(t, 20*time.Second, "the new heddle is ready", s.ready)
-		if r := s.relayStatus(withTimeout(t, 10*time.Second)); r.Connections == 0 || r.Counts.Accepted != 0 {
-			t.Errorf("takeover %d: %d connections, of which %d are new; want the ones that were there", n+1, r.Connections, r.Counts.Accepted)
-		}
-		time.Sleep(3 * time.Second) // heartbeats through the new one
+		s.process.launch()
+		eventually(t, 30*time.Second, "the next serve is ready", s.ready)
+		time.Sleep(time.Second) // a heartbeat of the application
 	}
-	s.waitPinned(t)
-	waitSucceeded(t, c, done, "three takeovers")
+	if r := s.relayStatus(withTimeout(t, 10*time.Second)); r.Counts.Accepted != accepted || r.Connections == 0 {
+		t.Errorf("%d connections, %d accepted; want the ones that were there, of %d", r.Connections, r.Counts.Accepted, accepted)
+	}
+	_, took := waitSucceeded(t, c, done, "serve killed and stopped")
+	checkDelay(t, took, plain)
 }
 
 // TestRelayGone: with the settings of client-config, a heddle that is killed for

@@ -23,9 +23,15 @@ import (
 	"heddle/integration/hadoop"
 )
 
-// service is a running heddle that watches the cluster, with the binary a user
-// would start and the addresses from Hadoop's own configuration.
+// service is a running heddle that watches the cluster, with the binary a user would start and the
+// addresses from Hadoop's own configuration: serve, and with a relay in its settings the relay beside it.
 type service struct {
+	process
+	relay *process // nil without one
+}
+
+// process is a heddle of the suite.
+type process struct {
 	t      *testing.T
 	url    string
 	args   []string
@@ -99,17 +105,52 @@ func startConfigured(t *testing.T, c *hadoop.Cluster, settings string, env ...st
 	if err := os.WriteFile(config, []byte(settings), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s := &service{t: t, args: []string{path, "serve", "--config", config, "--web.listen-address", "127.0.0.1:0"}}
-	s.env = []string{"HADOOP_CONF_DIR=" + c.ConfDir(), "PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME")}
-	s.env = append(s.env, env...)
+	env = append([]string{"HADOOP_CONF_DIR=" + c.ConfDir(), "PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME")}, env...)
+	s := &service{process: process{t: t, args: []string{path, "serve", "--config", config, "--web.listen-address", "127.0.0.1:0"}, env: env}}
+	if strings.Contains(settings, "\nrelay:") {
+		runtime, err := os.MkdirTemp("", "heddle-run") // the path of a socket has to be short
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { os.RemoveAll(runtime) })
+		s.env = append(s.env, "RUNTIME_DIRECTORY="+runtime)
+		s.relay = &process{t: t, args: []string{path, "relay", "--config", config, "--web.listen-address", "127.0.0.1:0"}, env: s.env}
+	}
 	s.launch()
 	t.Cleanup(s.stop)
 	eventually(t, 20*time.Second, "heddle is ready", s.ready)
 	return s
 }
 
-// launch starts the process and waits for its address.
+// launch starts heddle and waits for its addresses.
 func (s *service) launch() {
+	s.t.Helper()
+	if s.relay != nil {
+		s.relay.launch()
+	}
+	s.process.launch()
+}
+
+// kill ends heddle as kill -9 does. launch starts the next one.
+func (s *service) kill() {
+	s.t.Helper()
+	if s.relay != nil {
+		s.relay.kill()
+	}
+	s.process.kill()
+}
+
+// stop ends heddle in order.
+func (s *service) stop() {
+	s.t.Helper()
+	s.process.stop()
+	if s.relay != nil {
+		s.relay.stop()
+	}
+}
+
+// launch starts the process and waits for its address.
+func (s *process) launch() {
 	s.t.Helper()
 	s.log, s.done, s.killed = &syncBuffer{}, make(chan error, 1), false
 	s.cmd = exec.Command(s.args[0], s.args[1:]...)
@@ -123,7 +164,7 @@ func (s *service) launch() {
 	eventually(s.t, 20*time.Second, "heddle's address", func(context.Context) error {
 		_, rest, ok := strings.Cut(s.log.String(), "url=http://")
 		if !ok {
-			return fmt.Errorf("the log has no address:\n%s", s.log)
+			return fmt.Errorf("the log of heddle %s has no address:\n%s", s.args[1], s.log)
 		}
 		s.url = "http://" + strings.Fields(rest)[0]
 		return nil
@@ -131,8 +172,11 @@ func (s *service) launch() {
 }
 
 // kill ends the process as kill -9 does. launch starts the next one.
-func (s *service) kill() {
+func (s *process) kill() {
 	s.t.Helper()
+	if s.killed {
+		return
+	}
 	if err := s.cmd.Process.Kill(); err != nil {
 		s.t.Fatal(err)
 	}
@@ -146,10 +190,28 @@ func (s *service) ready(ctx context.Context) error {
 	if err == nil && status != http.StatusOK {
 		err = fmt.Errorf("%d: %s", status, body)
 	}
+	if err == nil && s.relay != nil {
+		err = s.knownToRelay(ctx)
+	}
 	return err
 }
 
-func (s *service) stop() {
+// knownToRelay reports why the relay does not know the cluster.
+func (s *service) knownToRelay(ctx context.Context) error {
+	var h struct {
+		Linked bool `json:"serve_linked"`
+		Fresh  bool `json:"view_fresh"`
+	}
+	if err := s.relay.get(ctx, "/healthz", &h); err != nil {
+		return err
+	}
+	if !h.Linked || !h.Fresh {
+		return fmt.Errorf("the relay: %+v", h)
+	}
+	return nil
+}
+
+func (s *process) stop() {
 	s.t.Helper()
 	if s.killed {
 		return
@@ -170,7 +232,7 @@ func (s *service) stop() {
 	}
 }
 
-func (s *service) fetch(ctx context.Context, path string) (int, []byte, error) {
+func (s *process) fetch(ctx context.Context, path string) (int, []byte, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+path, http.NoBody)
 	if err != nil {
 		return 0, nil, err
@@ -185,7 +247,7 @@ func (s *service) fetch(ctx context.Context, path string) (int, []byte, error) {
 }
 
 // get fetches JSON; a status other than 200 is an error.
-func (s *service) get(ctx context.Context, path string, v any) error {
+func (s *process) get(ctx context.Context, path string, v any) error {
 	status, body, err := s.fetch(ctx, path)
 	if err != nil {
 		return err
@@ -200,7 +262,7 @@ func (s *service) get(ctx context.Context, path string, v any) error {
 }
 
 // post sends a JSON body; a status other than 200 is an error.
-func (s *service) post(ctx context.Context, path string, body []byte, v any) error {
+func (s *process) post(ctx context.Context, path string, body []byte, v any) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url+path, bytes.NewReader(body))
 	if err != nil {
 		return err
@@ -236,7 +298,11 @@ func appOfJob(job string) string { return strings.Replace(job, "job_", "applicat
 
 // metric is the sum of a metric's series whose labels hold all of these.
 func (s *service) metric(ctx context.Context, name string, labels ...string) (float64, error) {
-	status, body, err := s.fetch(ctx, "/metrics")
+	of := &s.process
+	if s.relay != nil && strings.HasPrefix(name, "heddle_relay_") {
+		of = s.relay
+	}
+	status, body, err := of.fetch(ctx, "/metrics")
 	if err != nil || status != http.StatusOK {
 		return 0, fmt.Errorf("GET /metrics: %d: %w", status, err)
 	}
