@@ -108,12 +108,7 @@ func startConfigured(t *testing.T, c *hadoop.Cluster, settings string, env ...st
 	env = append([]string{"HADOOP_CONF_DIR=" + c.ConfDir(), "PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME")}, env...)
 	s := &service{process: process{t: t, args: []string{path, "serve", "--config", config, "--web.listen-address", "127.0.0.1:0"}, env: env}}
 	if strings.Contains(settings, "\nrelay:") {
-		runtime, err := os.MkdirTemp("", "heddle-run") // the path of a socket has to be short
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { os.RemoveAll(runtime) })
-		s.env = append(s.env, "RUNTIME_DIRECTORY="+runtime)
+		s.env = append(s.env, "RUNTIME_DIRECTORY="+t.TempDir())
 		s.relay = &process{t: t, args: []string{path, "relay", "--config", config, "--web.listen-address", "127.0.0.1:0"}, env: s.env}
 	}
 	s.launch()

@@ -33,7 +33,7 @@ const DefaultPairs = 400
 type Options struct {
 	Snapshot   func() *snapshot.Snapshot // the newest published snapshot, nil before the first
 	Relay      func() *model.Relay       // what the relay does now; nil, or a nil result: there is no relay and no metric of it
-	Linked     func() bool               // whether the other process of heddle, serve or the relay, is linked; nil: there is to be none
+	Linked     func() (linked, is bool)  // whether the other process of heddle, serve or the relay, is linked, and is to be; nil: it is not
 	Now        func() time.Time          // the clock of the observations
 	Policy     func() string             // the policy in charge, "" when none decides
 	ConfigHash func() string             // of the configuration in force
@@ -115,7 +115,9 @@ func (c *Collector) Collect(ch chan<- prometheus.Metric) {
 	snap := c.opts.Snapshot()
 	c.collectSources(s, snap)
 	if c.opts.Linked != nil {
-		s.put(relayLinked, oneIf(c.opts.Linked()))
+		if linked, is := c.opts.Linked(); is {
+			s.put(relayLinked, oneIf(linked))
+		}
 	}
 	if c.opts.Relay != nil {
 		if r := c.opts.Relay(); r != nil {

@@ -75,17 +75,11 @@ func freePort(t *testing.T) string {
 }
 
 // relayConfig is the configuration of a heddle whose relay passes on to an upstream.
-func relayConfig(t *testing.T, site *fakehadoop.Site, relay, upstream string) (config, socket string) {
+func relayConfig(t *testing.T, site *fakehadoop.Site, relay, upstream string) (config string) {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "relay") // the path of a socket has to be short
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	socket = filepath.Join(dir, "relay.sock")
 	return writeFile(t, "heddle.yml", fastConfig(site, "mode: advise", "mode: enforce")+
 		fmt.Sprintf("relay: {listeners: [{address: %q, upstream: %q}], journal: %q, socket: %q, web_listen_address: \"127.0.0.1:0\"}\n",
-			relay, upstream, t.TempDir(), socket)), socket
+			relay, upstream, t.TempDir(), filepath.Join(t.TempDir(), "relay.sock")))
 }
 
 // relays waits until a process says where its metrics are, which it does when it listens.
@@ -108,7 +102,7 @@ func TestTwoProcesses(t *testing.T) {
 	site := fakehadoop.Start(t)
 	site.At(66 * time.Second)
 	listen := freePort(t)
-	config, _ := relayConfig(t, site, listen, echo(t))
+	config := relayConfig(t, site, listen, echo(t))
 	linked := func(p *process, want float64) {
 		t.Helper()
 		eventually(t, "heddle_relay_linked", func() error { return p.shows("heddle_relay_linked", want) })
@@ -167,7 +161,7 @@ func TestTwoProcesses(t *testing.T) {
 func TestRelayReload(t *testing.T) {
 	t.Parallel()
 	site := fakehadoop.Start(t)
-	config, _ := relayConfig(t, site, "127.0.0.1:0", echo(t))
+	config := relayConfig(t, site, "127.0.0.1:0", echo(t))
 	relay := spawn(t, "relay", "--config", config)
 	relay.relays()
 	if err := relay.shows("heddle_relay_enforcing", 1); err != nil {

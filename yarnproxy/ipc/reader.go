@@ -94,8 +94,8 @@ func (r *Reader) Buffered() []byte {
 	return r.small[r.lo:r.hi]
 }
 
-// Copy, called between two frames, writes the next n bytes to w as they come, what was read ahead first; with n below 0
-// everything, which ends in io.EOF. It returns how many are left. An error of the stream loses nothing: another Copy of what is left goes on.
+// Copy writes the next n bytes to w as they come, what was read ahead first; with n below 0 everything, which ends in
+// io.EOF. It is for between two frames. It returns how many are left. An error of the stream loses nothing: another Copy of what is left goes on.
 func (r *Reader) Copy(w io.Writer, n int64) (left int64, err error) {
 	if r.big != nil && r.whole {
 		r.releaseBig()

@@ -79,13 +79,13 @@ func (c *Client) Linked() bool {
 // Run links to the relay, again and again, until ctx ends.
 func (c *Client) Run(ctx context.Context) error {
 	said := "" // the last failure that was logged
-	for ctx.Err() == nil {
+	for {
 		linked, err := c.linkOnce(ctx)
 		if linked {
 			said = ""
 		}
 		if ctx.Err() != nil {
-			break
+			return nil //nolint:nilerr // it was to end
 		}
 		if text := err.Error(); text != said {
 			said = text
@@ -96,7 +96,6 @@ func (c *Client) Run(ctx context.Context) error {
 		case <-ctx.Done():
 		}
 	}
-	return nil
 }
 
 // linkOnce serves one connection to its end.

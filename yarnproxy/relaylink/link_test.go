@@ -55,14 +55,12 @@ func (fixedPlans) Plan(in *policy.Input) []model.Plan {
 
 // site is a cluster with both ends of a link.
 type site struct {
-	t       *testing.T
-	clock   atomic.Int64 // ms
-	path    string
-	view    *View
-	server  *Server
-	client  *Client
-	stop    context.CancelFunc // ends serve's end
-	stopped chan struct{}
+	t      *testing.T
+	clock  atomic.Int64 // ms
+	path   string
+	view   *View
+	server *Server
+	client *Client
 
 	mu      sync.Mutex // guards what follows, as the loop's goroutine does
 	cluster *state.Cluster
@@ -124,11 +122,7 @@ func (s *site) publish() {
 // newSite returns a relay's end that listens, and a cluster of three nodes and one application as of 10 s.
 func newSite(t *testing.T) *site {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "link") // the path of a socket has to be short
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
+	dir := t.TempDir()
 	s := &site{t: t, path: filepath.Join(dir, "below", "relay.sock"), cluster: state.New(state.DefaultConfig())}
 	s.clock.Store(10_000)
 	s.engine = engine.New(engine.DefaultOptions("test"), fixedPlans{}, s.cluster)
@@ -156,7 +150,7 @@ func (s *site) listen() {
 	s.server = NewServer(ServerOptions{Path: s.path, View: s.view, Version: "test", Logger: hclog.NewNullLogger(), Status: func(app model.AppID) *model.Relay {
 		return &model.Relay{Connections: 3, Attempts: []model.RelayAttempt{{App: app}}}
 	}})
-	if err := s.server.Listen(); err != nil {
+	if err := s.server.Listen(s.t.Context()); err != nil {
 		s.t.Fatal(err)
 	}
 	s.t.Cleanup(background(s.server.Run))
@@ -416,7 +410,7 @@ func TestListen(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	again := NewServer(s.server.opts)
-	if err := again.Listen(); err == nil || !strings.Contains(err.Error(), "another 'heddle relay' listens") {
+	if err := again.Listen(t.Context()); err == nil || !strings.Contains(err.Error(), "another 'heddle relay' listens") {
 		t.Errorf("beside a relay that runs: %v", err)
 	}
 	for path, want := range map[string]os.FileMode{s.path: 0o600, filepath.Dir(s.path): 0o700} {
@@ -434,7 +428,7 @@ func TestListen(t *testing.T) {
 	opts := s.server.opts
 	opts.Path = dead
 	after := NewServer(opts)
-	if err := after.Listen(); err != nil {
+	if err := after.Listen(t.Context()); err != nil {
 		t.Fatalf("after a relay that was killed: %v", err)
 	}
 	background(after.Run)()
@@ -464,7 +458,8 @@ func TestStranger(t *testing.T) {
 		t.Skip("only root can be another user")
 	}
 	s := newSite(t)
-	for path, mode := range map[string]os.FileMode{s.path: 0o666, filepath.Dir(s.path): 0o755, filepath.Dir(filepath.Dir(s.path)): 0o755} {
+	below := filepath.Dir(filepath.Dir(s.path))
+	for path, mode := range map[string]os.FileMode{s.path: 0o666, filepath.Dir(s.path): 0o755, below: 0o755, filepath.Dir(below): 0o755} {
 		if err := os.Chmod(path, mode); err != nil {
 			t.Fatal(err)
 		}
@@ -473,7 +468,7 @@ func TestStranger(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	binary := filepath.Join(filepath.Dir(filepath.Dir(s.path)), "stranger")
+	binary := filepath.Join(below, "stranger")
 	if err := os.WriteFile(binary, self, 0o755); err != nil {
 		t.Fatal(err)
 	}

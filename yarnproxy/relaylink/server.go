@@ -39,7 +39,7 @@ type Server struct {
 func NewServer(o ServerOptions) *Server { return &Server{opts: o} }
 
 // Listen opens the socket, for processes of this user and root alone.
-func (s *Server) Listen() error {
+func (s *Server) Listen(ctx context.Context) error {
 	path := s.opts.Path
 	fail := func(err error) error {
 		return fmt.Errorf("listening for 'heddle serve' at relay.socket %s: %w", path, err)
@@ -47,7 +47,8 @@ func (s *Server) Listen() error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return fail(err)
 	}
-	if c, err := net.DialTimeout("unix", path, time.Second); err == nil {
+	dialer := net.Dialer{Timeout: time.Second}
+	if c, err := dialer.DialContext(ctx, "unix", path); err == nil {
 		_ = c.Close() // only to see that somebody listens
 		return fail(errors.New("another 'heddle relay' listens there; stop it, or give each its own relay.socket"))
 	}
@@ -113,7 +114,7 @@ func (s *Server) hear(ctx context.Context, c *net.UnixConn) {
 		err = s.admit(one)
 	}
 	if err != nil {
-		_ = c.SetWriteDeadline(time.Now().Add(greetWithin))
+		_ = c.SetWriteDeadline(after(greetWithin))
 		_ = one.write(&message{Refused: err.Error()}) // it may have gone
 		return
 	}
@@ -138,12 +139,12 @@ func (s *Server) admit(one *session) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if old := s.current; old != nil {
-		if _, fresh := s.opts.View.Fresh(); fresh || time.Since(s.heard) < hangsAfter {
+		if _, fresh := s.opts.View.Fresh(); fresh || clock().Sub(s.heard) < hangsAfter {
 			return fmt.Errorf("another 'heddle serve' (process %d) is linked to this relay; stop it first", old.peer.PID)
 		}
 		_ = old.conn.Close() // ends it
 	}
-	s.current, s.heard = one, time.Now()
+	s.current, s.heard = one, clock()
 	return nil
 }
 
@@ -158,7 +159,7 @@ func (s *Server) dismiss(one *session) {
 // use takes a message of serve.
 func (s *Server) use(one *session, m *message) error {
 	s.mu.Lock()
-	s.heard = time.Now()
+	s.heard = clock()
 	s.mu.Unlock()
 	switch {
 	case m.View != nil:

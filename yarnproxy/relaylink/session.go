@@ -48,7 +48,7 @@ func newSession(conn net.Conn) *session {
 
 // sayHello tells the other end who speaks.
 func (s *session) sayHello(version string) error {
-	if err := s.conn.SetWriteDeadline(time.Now().Add(greetWithin)); err != nil {
+	if err := s.conn.SetWriteDeadline(after(greetWithin)); err != nil {
 		return err
 	}
 	return s.write(&message{Hello: &hello{format, version, os.Getpid()}})
@@ -56,7 +56,7 @@ func (s *session) sayHello(version string) error {
 
 // hearHello finds out who is at the other end.
 func (s *session) hearHello() error {
-	if err := s.conn.SetReadDeadline(time.Now().Add(greetWithin)); err != nil {
+	if err := s.conn.SetReadDeadline(after(greetWithin)); err != nil {
 		return err
 	}
 	m, err := s.in.next()
@@ -121,7 +121,7 @@ func (s *session) writing(ctx context.Context) error {
 			if o.snapshot != nil {
 				m = &message{View: s.views.to(o.snapshot)}
 			}
-			if err := s.conn.SetWriteDeadline(time.Now().Add(writeWithin)); err != nil {
+			if err := s.conn.SetWriteDeadline(after(writeWithin)); err != nil {
 				return err
 			}
 			if err := s.write(m); err != nil {
@@ -163,6 +163,14 @@ func (s *session) run(ctx context.Context, use func(*message) error) error {
 		}
 	}
 }
+
+// clock is that of deadlines. What ends up in data comes from options.
+func clock() time.Time {
+	return time.Now() //nolint:forbidigo // the one clock of the package
+}
+
+// after is a deadline.
+func after(d time.Duration) time.Time { return clock().Add(d) }
 
 // errStranger says that a process of another user is at the other end.
 var errStranger = errors.New("the process at the other end belongs to another user")

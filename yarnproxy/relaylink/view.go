@@ -213,7 +213,7 @@ func (v *View) plan(ctx context.Context, app model.AppID, rows []model.AskRow) (
 	}
 	within := model.Duration(0)
 	if end, limited := ctx.Deadline(); limited {
-		within = model.Duration(time.Until(end).Milliseconds())
+		within = model.Duration(end.Sub(clock()).Milliseconds())
 	}
 	v.lastID++
 	if !v.serve.send(&message{Plan: &planNow{v.lastID, app, v.time(), rows, within}}) {

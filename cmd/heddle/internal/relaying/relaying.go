@@ -71,16 +71,16 @@ func New(o Options) (*Process, error) {
 	})
 	reg := prometheus.NewRegistry()
 	_, err = metrics.New(reg, metrics.Options{
-		Snapshot: func() *snapshot.Snapshot { return nil }, Now: o.Now, Version: o.Version, Revision: o.Revision,
+		Snapshot: func() *snapshot.Snapshot { return nil }, Policy: func() string { return "" }, Now: o.Now, Version: o.Version, Revision: o.Revision,
 		ConfigHash: func() string { return p.cfg.Load().Hash() }, Relay: p.relay.Status, Linked: p.linked,
 	})
 	p.scrape = metrics.Handler(reg, o.Log)
 	return p, err
 }
 
-func (p *Process) linked() bool {
-	linked, _ := p.view.Fresh()
-	return linked
+func (p *Process) linked() (linked, is bool) {
+	linked, _ = p.view.Fresh()
+	return linked, true
 }
 
 // status is what the relay does, for serve: of one application, or of all.
@@ -101,7 +101,7 @@ func (p *Process) status(app model.AppID) *model.Relay {
 
 // Open opens the addresses: that of the link first, which says whether another relay runs.
 func (p *Process) Open(ctx context.Context) error {
-	if err := p.link.Listen(); err != nil {
+	if err := p.link.Listen(ctx); err != nil {
 		return err
 	}
 	if err := p.relay.Listen(ctx); err != nil {

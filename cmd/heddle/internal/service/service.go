@@ -95,16 +95,13 @@ func queues() []string {
 // newMetrics builds the metrics of the service on a registry of its own.
 func (s *Service) newMetrics(cfg *configs.Config) error {
 	reg := prometheus.NewRegistry()
-	o := metrics.Options{
+	var err error
+	s.metrics, err = metrics.New(reg, metrics.Options{
 		Snapshot: s.Snapshot, Now: s.opts.Now, Policy: s.Policy, Version: s.opts.Version, Revision: s.opts.Revision,
 		ConfigHash: func() string { return s.cfg.Load().Hash() },
 		Sources:    s.sources.Names(), Queues: queues(),
-	}
-	if s.wantsRelay(cfg) {
-		o.Linked = func() bool { return s.link.Linked() }
-	}
-	var err error
-	s.metrics, err = metrics.New(reg, o)
+		Linked: func() (linked, is bool) { return s.wantsRelay(cfg) && s.link.Linked(), s.wantsRelay(cfg) },
+	})
 	s.scrape = metrics.Handler(reg, s.log)
 	return err
 }
