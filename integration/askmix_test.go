@@ -11,11 +11,11 @@ import (
 	"testing"
 	"time"
 
+	"heddle/core/asks"
 	"heddle/core/model"
 	"heddle/integration/hadoop"
 	"heddle/integration/unmanaged"
-	"heddle/yarnproxy/amrm/asks"
-	"heddle/yarnproxy/amrm/rmmodel"
+	"heddle/integration/rmmodel"
 	"heddle/yarnproxy/amrm/wire"
 )
 

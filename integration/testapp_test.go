@@ -13,10 +13,10 @@ import (
 	"testing"
 	"time"
 
+	"heddle/core/asks"
 	"heddle/core/model"
 	"heddle/integration/hadoop"
 	"heddle/integration/unmanaged"
-	"heddle/yarnproxy/amrm/asks"
 	"heddle/yarnproxy/amrm/wire"
 	"heddle/yarnproxy/rm"
 )

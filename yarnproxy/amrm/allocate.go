@@ -9,8 +9,8 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"heddle/core/asks"
 	"heddle/core/model"
-	"heddle/yarnproxy/amrm/asks"
 	"heddle/yarnproxy/amrm/wire"
 	"heddle/yarnproxy/ipc"
 )

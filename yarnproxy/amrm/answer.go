@@ -4,8 +4,8 @@ import (
 	"runtime/debug"
 	"strings"
 
+	"heddle/core/asks"
 	"heddle/core/model"
-	"heddle/yarnproxy/amrm/asks"
 	"heddle/yarnproxy/amrm/wire"
 	"heddle/yarnproxy/ipc"
 )

@@ -7,8 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"heddle/core/asks"
 	"heddle/core/model"
-	"heddle/yarnproxy/amrm/asks"
 	"heddle/yarnproxy/amrm/wire"
 )
 

@@ -10,7 +10,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
-	"heddle/yarnproxy/amrm/asks"
+	"heddle/core/asks"
 	"heddle/yarnproxy/amrm/wire"
 	"heddle/yarnproxy/ipc"
 	"heddle/yarnproxy/ipc/ipctest"

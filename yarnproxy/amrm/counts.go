@@ -4,8 +4,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"heddle/core/asks"
 	"heddle/core/model"
-	"heddle/yarnproxy/amrm/asks"
 )
 
 // counts are sums since the relay started. All are updated without a lock: they

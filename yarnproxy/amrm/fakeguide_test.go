@@ -5,8 +5,8 @@ import (
 	"slices"
 	"sync"
 
+	"heddle/core/asks"
 	"heddle/core/model"
-	"heddle/yarnproxy/amrm/asks"
 )
 
 // fakeGuide knows one kind of application, and what a test gives it.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
-	"heddle/yarnproxy/amrm/asks"
+	"heddle/core/asks"
 	"heddle/yarnproxy/amrm/wire"
 	"heddle/yarnproxy/ipc"
 	"heddle/yarnproxy/ipc/ipctest"

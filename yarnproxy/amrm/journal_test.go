@@ -15,7 +15,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
-	"heddle/yarnproxy/amrm/asks"
+	"heddle/core/asks"
 	"heddle/yarnproxy/amrm/wire"
 )
 

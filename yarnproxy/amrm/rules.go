@@ -3,7 +3,7 @@ package amrm
 import (
 	"time"
 
-	"heddle/yarnproxy/amrm/asks"
+	"heddle/core/asks"
 )
 
 // rules are the options that may change while the relay runs. They are never

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"heddle/core/asks"
 	"heddle/core/model"
-	"heddle/yarnproxy/amrm/asks"
 )
 
 // covers reports whether an application is one of those the scope says.

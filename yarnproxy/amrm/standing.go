@@ -4,8 +4,8 @@ import (
 	"errors"
 	"io/fs"
 
+	"heddle/core/asks"
 	"heddle/core/model"
-	"heddle/yarnproxy/amrm/asks"
 )
 
 // standing is what the relay knows of an attempt's asks.

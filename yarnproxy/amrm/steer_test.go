@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"heddle/core/asks"
 	"heddle/core/model"
-	"heddle/yarnproxy/amrm/asks"
 	"heddle/yarnproxy/amrm/wire"
 )
 

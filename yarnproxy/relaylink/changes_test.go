@@ -10,12 +10,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"heddle/core/asks"
 	"heddle/core/engine"
 	"heddle/core/model"
 	"heddle/core/state"
 	"heddle/core/state/snapshot"
 	"heddle/yarnproxy/amrm"
-	"heddle/yarnproxy/amrm/asks"
 )
 
 // sent passes a view over the wire.

@@ -18,12 +18,12 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"go.uber.org/goleak"
 
+	"heddle/core/asks"
 	"heddle/core/engine"
 	"heddle/core/model"
 	"heddle/core/policy"
 	"heddle/core/state"
 	"heddle/core/state/snapshot"
-	"heddle/yarnproxy/amrm/asks"
 )
 
 // strangerPath tells the test binary to be the stranger of TestStranger.

@@ -8,9 +8,9 @@ import (
 	"sync"
 	"time"
 
+	"heddle/core/asks"
 	"heddle/core/model"
 	"heddle/yarnproxy/amrm"
-	"heddle/yarnproxy/amrm/asks"
 )
 
 const (

@@ -11,6 +11,7 @@ import (
 	"heddle/cmd/heddle/internal/loop"
 	"heddle/configs"
 	"heddle/configs/strict"
+	"heddle/core/asks"
 	"heddle/core/engine"
 	"heddle/core/model"
 	"heddle/core/policy"
@@ -20,7 +21,6 @@ import (
 	"heddle/core/state"
 	"heddle/core/topology"
 	"heddle/yarnproxy/amrm"
-	"heddle/yarnproxy/amrm/asks"
 )
 
 // State returns the settings of the cluster state.

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"testing"
 
+	"heddle/core/asks"
 	"heddle/core/model"
-	"heddle/yarnproxy/amrm/asks"
-	"heddle/yarnproxy/amrm/rmmodel"
+	"heddle/integration/rmmodel"
 )
 
 // reduce is the key at which MapReduce asks for reduces.

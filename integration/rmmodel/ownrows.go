@@ -5,8 +5,8 @@ import (
 	"maps"
 	"slices"
 
+	"heddle/core/asks"
 	"heddle/core/model"
-	"heddle/yarnproxy/amrm/asks"
 )
 
 // ownRows is an application's own ask table (RMContainerRequestor and
@@ -126,8 +126,8 @@ func decodeRow(b []byte) (asks.Row, bool) {
 		return asks.Row{}, false
 	}
 	r := asks.Row{
-		Key:  asks.Key{Priority: int32(numbers[0]), RequestID: numbers[1]},                   //nolint:gosec // encodeRow widened them
-		Name: string(b[2:]), Count: int32(numbers[2]), Relax: b[0] == 1, Labelled: b[1] == 1, //nolint:gosec // encodeRow widened it
+		Key:  asks.Key{Priority: int32(numbers[0]), RequestID: numbers[1]},
+		Name: string(b[2:]), Count: int32(numbers[2]), Relax: b[0] == 1, Labelled: b[1] == 1,
 		Capability: model.Resource{MemoryMiB: numbers[3], VCores: numbers[4]},
 	}
 	return r, true

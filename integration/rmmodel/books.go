@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"heddle/core/asks"
 	"heddle/core/model"
-	"heddle/yarnproxy/amrm/asks"
 )
 
 // books hold what a ResourceManager without a relay would be asked for, given
@@ -129,7 +129,7 @@ func (b *books) died(rm *RM, kill func()) {
 	}
 	kill()
 	for key := range b.stages { // order-free: every key on its own
-		again := int32(before[key] - rm.Untold(key)) //nolint:gosec // a few containers
+		again := int32(before[key] - rm.Untold(key))
 		b.shadow[key] += again
 		b.untold[key] -= again
 	}

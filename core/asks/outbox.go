@@ -34,7 +34,7 @@ func (o *outbox) add(r Row) { o.want = append(o.want, r) }
 // own wants the application's own rows, less what was granted since.
 func (o *outbox) own(k *key) {
 	o.want = o.want[:0]
-	for name, r := range k.Own { // any order: sorted below
+	for name, r := range k.Own { // order-free: sorted below
 		if n := r.left(); n > 0 {
 			o.add(k.row(name, n, r.Relax))
 		}
@@ -76,7 +76,7 @@ func (o *outbox) put(k *key, full, loose bool) (sent bool) {
 // cancel sends 0 for the rows of a key that are not wanted any more.
 func (o *outbox) cancel(k *key) {
 	o.names = o.names[:0]
-	for name, r := range k.RM { // any order: sorted below
+	for name, r := range k.RM { // order-free: sorted below
 		if r.seen != o.call {
 			o.names = append(o.names, name)
 		}

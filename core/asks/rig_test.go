@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"heddle/core/asks"
 	"heddle/core/model"
-	"heddle/yarnproxy/amrm/asks"
 )
 
 // size is that of every container of the tests.

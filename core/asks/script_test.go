@@ -9,8 +9,8 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
+	"heddle/core/asks"
 	"heddle/core/model"
-	"heddle/yarnproxy/amrm/asks"
 )
 
 // The language of the scripts under testdata: a conversation of an

@@ -24,8 +24,8 @@ import (
 	"maps"
 	"slices"
 
+	"heddle/core/asks"
 	"heddle/core/model"
-	"heddle/yarnproxy/amrm/asks"
 )
 
 // Scheduler names one of YARN's schedulers.

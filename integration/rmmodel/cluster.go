@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"heddle/core/asks"
 	"heddle/core/model"
-	"heddle/yarnproxy/amrm/asks"
 )
 
 // Node is one NodeManager as the scheduler sees it.

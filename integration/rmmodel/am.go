@@ -4,8 +4,8 @@ import (
 	"math"
 	"slices"
 
+	"heddle/core/asks"
 	"heddle/core/model"
-	"heddle/yarnproxy/amrm/asks"
 )
 
 // Task is one task of an application, or one executor.

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"heddle/core/asks"
 	"heddle/core/model"
-	"heddle/yarnproxy/amrm/asks"
 )
 
 // Plan is the target of a stage from a moment on.
@@ -79,7 +79,7 @@ func Generate(draw Draw, s Scheduler) Scenario {
 	g := generator{draw: draw}
 	sc := Scenario{
 		Scheduler: s, Racks: draw(1, 4), Hosts: draw(1, 3), Slots: draw(1, 3), Limits: TestLimits(),
-		Poll: model.Duration(draw(1, 6)) * model.Second, Seed: uint64(draw(0, 1<<20)), //nolint:gosec // not negative
+		Poll: model.Duration(draw(1, 6)) * model.Second, Seed: uint64(draw(0, 1<<20)),
 	}
 	if draw(0, 1) == 1 {
 		sc.Limits.Spread = asks.SpreadEven

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	"heddle/core/asks"
 	"heddle/core/model"
-	"heddle/yarnproxy/amrm/asks"
 )
 
 // row is what the ResourceManager keeps of one ask row.

@@ -83,7 +83,7 @@ func (r *round) decide() {
 		if k.outstanding() > 0 {
 			k.plan.read(k, r.in)
 		}
-		for rack, n := range k.Granted { // any order: sums
+		for rack, n := range k.Granted { // order-free: sums
 			r.tally[tallyKey{k.plan.stage, rack}] += n
 		}
 	}

@@ -3,8 +3,8 @@ package asks_test
 import (
 	"testing"
 
+	"heddle/core/asks"
 	"heddle/core/model"
-	"heddle/yarnproxy/amrm/asks"
 )
 
 // TestAdoptAfterGrants: rows that were read before a container was granted count

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"testing"
 
+	"heddle/core/asks"
 	"heddle/core/model"
-	"heddle/yarnproxy/amrm/asks"
 )
 
 // pinned is a table with reduces pinned to a rack of 40 hosts.

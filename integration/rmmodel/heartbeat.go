@@ -4,8 +4,8 @@ import (
 	"maps"
 	"slices"
 
+	"heddle/core/asks"
 	"heddle/core/model"
-	"heddle/yarnproxy/amrm/asks"
 )
 
 // Heartbeat offers a node to the attempt and returns what was allocated on it:

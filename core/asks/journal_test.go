@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"heddle/core/asks"
 	"heddle/core/model"
-	"heddle/yarnproxy/amrm/asks"
 )
 
 // journals are tables at work, as written.

@@ -103,7 +103,7 @@ func (k *key) outstanding() int32 { return k.Own[model.AnyName].left() }
 
 // local reports whether the application names hosts or racks.
 func (k *key) local() bool {
-	for name, r := range k.Own { // any order: all are looked at
+	for name, r := range k.Own { // order-free: all are looked at
 		if name != model.AnyName && r.left() > 0 {
 			return true
 		}
@@ -116,7 +116,7 @@ func (k *key) bound() bool {
 	if k.Mixed || k.Large || k.said.anys > 1 {
 		return true
 	}
-	for _, r := range k.Own { // any order: all are looked at
+	for _, r := range k.Own { // order-free: all are looked at
 		if !r.Relax || r.Labelled {
 			return true
 		}
@@ -158,7 +158,7 @@ func (k *key) sayAny(r *Row) {
 	}
 	k.size(r)
 	k.Rounded = false
-	for name, own := range k.Own { // any order: each is changed alone
+	for name, own := range k.Own { // order-free: each is changed alone
 		if own.Taken != 0 {
 			own.Taken = 0
 			k.Own[name] = own

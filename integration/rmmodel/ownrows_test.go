@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"testing"
 
+	"heddle/core/asks"
 	"heddle/core/model"
-	"heddle/yarnproxy/amrm/asks"
 )
 
 // FuzzDecodeRow: whatever decodes is encoded as a row that decodes to the same.

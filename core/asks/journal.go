@@ -96,13 +96,13 @@ func (t *Table) Marshal() ([]byte, error) {
 			Priority: k.Priority, RequestID: k.RequestID, Raw: r.number(k.Template), keyState: k.keyState,
 		})
 	}
-	for id, c := range t.running { // any order: sorted below
+	for id, c := range t.running { // order-free: sorted below
 		j.Running = append(j.Running, journalContainer{
 			Attempt: id.Attempt, ID: id.ID, Priority: c.key.Priority, RequestID: c.key.RequestID, Host: c.host, Rack: c.rack,
 		})
 	}
 	slices.SortFunc(j.Running, compareContainers)
-	for name := range t.denied { // any order: sorted below
+	for name := range t.denied { // order-free: sorted below
 		j.Denied = append(j.Denied, name)
 	}
 	slices.Sort(j.Denied)
@@ -212,12 +212,12 @@ func (k *key) sound() bool {
 		}
 		sum += int64(b.N)
 	}
-	for _, r := range k.Own { // any order: all are looked at
+	for _, r := range k.Own { // order-free: all are looked at
 		if r.Count <= 0 || r.Taken < 0 {
 			return false
 		}
 	}
-	for _, r := range k.RM { // any order: all are looked at
+	for _, r := range k.RM { // order-free: all are looked at
 		if r.Count < 0 {
 			return false
 		}

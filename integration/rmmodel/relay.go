@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"heddle/core/asks"
 	"heddle/core/model"
-	"heddle/yarnproxy/amrm/asks"
 )
 
 // Relay is what stands between the application and the ResourceManager: an ask

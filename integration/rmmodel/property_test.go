@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"heddle/core/model"
-	"heddle/yarnproxy/amrm/rmmodel"
+	"heddle/integration/rmmodel"
 )
 
 // slack is for how long an ask may be outstanding beside free room without any

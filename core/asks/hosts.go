@@ -54,7 +54,7 @@ func (h *hosts) found(a *alarm, site *Site) (changed bool) {
 	if site == nil {
 		return false
 	}
-	for host, at := range h.lost { // any order: each is judged alone
+	for host, at := range h.lost { // order-free: each is judged alone
 		if a.now.Sub(at) >= lostFor || !site.lists(host) {
 			delete(h.lost, host)
 			changed = true

@@ -9,9 +9,9 @@ import (
 
 	"pgregory.net/rapid"
 
+	"heddle/core/asks"
 	"heddle/core/model"
-	"heddle/yarnproxy/amrm/asks"
-	"heddle/yarnproxy/amrm/rmmodel"
+	"heddle/integration/rmmodel"
 )
 
 // job is a MapReduce job of maps without local input and reduces, on three racks

@@ -12,8 +12,8 @@ import (
 
 	"pgregory.net/rapid"
 
+	"heddle/core/asks"
 	"heddle/core/model"
-	"heddle/yarnproxy/amrm/asks"
 )
 
 // world is an application, a ResourceManager and three tables: one in use, one

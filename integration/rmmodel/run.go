@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"heddle/core/asks"
 	"heddle/core/model"
-	"heddle/yarnproxy/amrm/asks"
 )
 
 // Call is one allocate call as the ResourceManager got it, which a test can make

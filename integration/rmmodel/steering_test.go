@@ -5,9 +5,9 @@ import (
 	"slices"
 	"testing"
 
+	"heddle/core/asks"
 	"heddle/core/model"
-	"heddle/yarnproxy/amrm/asks"
-	"heddle/yarnproxy/amrm/rmmodel"
+	"heddle/integration/rmmodel"
 )
 
 // TestSteering: the plan is what happens, where there is room: without this, a

@@ -27,7 +27,7 @@ func (p *racks) trim() verdict {
 // ownRacks adds the application's other racks to those of the plan, most rows first.
 func (p *racks) ownRacks() {
 	planned := len(p.list)
-	for name, r := range p.k.Own { // any order: sorted below
+	for name, r := range p.k.Own { // order-free: sorted below
 		n := r.left()
 		if n == 0 || !isRack(name) {
 			continue
@@ -96,7 +96,7 @@ func (p *racks) give(left int32, upTo func(at *place, s *rackState) int32) int32
 // ownHosts wants the application's own hosts on a rack. It reports whether there are any.
 func (p *racks) ownHosts(o *outbox, at *place) bool {
 	first := len(o.want)
-	for name, r := range p.k.Own { // any order: sorted below
+	for name, r := range p.k.Own { // order-free: sorted below
 		if n := r.left(); n > 0 && isHost(name) && p.in.Site.RackOf[name] == at.id && p.in.Site.lists(name) && p.admits(name) {
 			o.add(p.k.row(name, min(n, at.quota), true))
 		}

@@ -225,7 +225,7 @@ func (p *racks) spread(o *outbox, at *place) {
 func (p *racks) level(rows []Row, n int32) {
 	p.loads = slices.Grow(p.loads[:0], len(rows))[:len(rows)]
 	clear(p.loads)
-	for _, c := range p.running { // any order: sums
+	for _, c := range p.running { // order-free: sums
 		if c.key != p.k.Key {
 			continue
 		}
