@@ -30,7 +30,7 @@ func TestSplitsCover(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		files := rapid.SliceOfN(rapid.SliceOfN(rapid.Custom(func(t *rapid.T) model.Bytes {
-			return model.Bytes(rapid.IntRange(0, 30).Draw(t, "size"))
+			return model.Bytes(rapid.IntRange(1, 30).Draw(t, "size"))
 		}), 0, 4), 0, 4).Draw(t, "files")
 		left := make([]model.Bytes, len(files))
 		for f, blocks := range files {
