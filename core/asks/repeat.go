@@ -58,7 +58,7 @@ func fingerprint(rows []Row) uint64 {
 // repeat is the edit of the last call once more. The ResourceManager either has
 // applied it and ignores it now, or has never seen it: nothing else would be
 // the same in both cases (relay-facts.md 5).
-func (t *Table) repeat() Edit {
+func repeat(t *Table) Edit {
 	t.round.out.steps = t.round.out.steps[:0]
 	if t.last.Same {
 		return Edit{Same: true}

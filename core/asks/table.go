@@ -84,7 +84,7 @@ func (t *Table) Request(now model.Time, r *Request, in *Intent) Edit {
 		edit = t.repeatOther(now, r, in)
 	default:
 		t.doubt = false
-		return t.repeat()
+		return repeat(t)
 	}
 	t.remember(r.ResponseID, seen, &edit)
 	return edit
@@ -238,6 +238,15 @@ func (t *Table) Own() []model.AskRow {
 		rows = appendAsked(rows, k)
 	}
 	return rows
+}
+
+// Steering adds what is steered now to a sum. It looks at each key once and at no rows.
+func (t *Table) Steering(sum *model.RelaySteering) {
+	for _, k := range t.keys {
+		if n := k.outstanding(); n > 0 && k.Shown.Cause == "" && k.Shown.Action.Waits() {
+			sum.Add(k.Shown.Action, int(n), k.Shown.Since)
+		}
+	}
 }
 
 // Keys describes every key for people.

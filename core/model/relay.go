@@ -57,8 +57,38 @@ type Relay struct {
 	Listeners   []RelayListener `json:"listeners"`
 	Connections int             `json:"connections"`
 	Blind       int             `json:"blind_connections"` // protected by integrity or privacy
-	Attempts    []RelayAttempt  `json:"attempts"`          // by application, then attempt
+	Steering    RelaySteering   `json:"steering"`
+	Attempts    []RelayAttempt  `json:"attempts"` // those that were asked for, by application, then attempt
+	Total       int             `json:"total"`    // attempts that Attempts is a part of
 	Counts      RelayCounts     `json:"counts"`
+}
+
+// RelaySteering sums over all attempts what is steered at a moment.
+type RelaySteering struct {
+	Attempts   int            `json:"attempts"`             // whose allocate calls pass
+	Containers map[Action]int `json:"containers,omitempty"` // outstanding ones, by the action in force
+	Since      Time           `json:"since_ms,omitempty"`   // of the action that has been in force for longest; 0 is none
+}
+
+// Add counts the outstanding containers of a key in which an action is in force.
+func (s *RelaySteering) Add(action Action, containers int, since Time) {
+	if s.Containers == nil {
+		s.Containers = map[Action]int{}
+	}
+	s.Containers[action] += containers
+	if since != 0 && (s.Since == 0 || since < s.Since) {
+		s.Since = since
+	}
+}
+
+// Waits reports whether an action makes an ask wait for nodes that the application did not insist on.
+func (a Action) Waits() bool {
+	switch a {
+	case ActionPin, ActionTrim, ActionHold, ActionWiden, ActionNextRack:
+		return true
+	case ActionFallBack, ActionRestore, ActionRepeat:
+	}
+	return false
 }
 
 // RelayListener is one address that stands for one ResourceManager.

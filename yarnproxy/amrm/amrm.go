@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -163,8 +164,14 @@ func systemClock() func() time.Time {
 	return time.Now //nolint:forbidigo // the one clock of the package; what ends up in data comes from Options.Now
 }
 
-// Status describes the relay. It is safe for concurrent use.
+// Status describes the relay, and sums over its attempts. It holds each of them for as long as looking at its keys
+// takes, and reads no rows. It is safe for concurrent use.
 func (r *Relay) Status() *model.Relay {
+	s, _ := r.status()
+	return s
+}
+
+func (r *Relay) status() (*model.Relay, []*attempt) {
 	s := &model.Relay{
 		At: r.opts.now(), Enforcing: r.rules.Load().enforce, Counts: r.counts.snapshot(),
 		Connections: r.conns.len(), Blind: int(r.blind.Load()), Attempts: []model.RelayAttempt{},
@@ -177,7 +184,24 @@ func (r *Relay) Status() *model.Relay {
 		}
 		s.Listeners = append(s.Listeners, model.RelayListener{RM: l.RM, Address: address, Upstream: l.Upstream})
 	}
-	for _, a := range r.attempts.list() {
+	all := r.attempts.list()
+	s.Steering.Attempts, s.Total = len(all), len(all)
+	for _, a := range all {
+		r.steering.guarded(a, func() { a.table.Steering(&s.Steering) })
+	}
+	return s, all
+}
+
+// Describe is Status with attempts and their rows: of one application, or of all with "", from an offset on and so many
+// at most. It holds one attempt at a time, for as long as copying its rows takes.
+func (r *Relay) Describe(app model.AppID, offset, limit int) *model.Relay {
+	s, all := r.status()
+	if app != "" {
+		all = slices.DeleteFunc(all, func(a *attempt) bool { return a.app != app })
+	}
+	s.Total = len(all)
+	from := min(max(offset, 0), len(all))
+	for _, a := range all[from:min(from+max(limit, 0), len(all))] {
 		s.Attempts = append(s.Attempts, r.describe(a))
 	}
 	return s

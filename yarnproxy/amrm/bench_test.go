@@ -2,6 +2,7 @@ package amrm
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net"
 	"runtime"
@@ -216,4 +217,54 @@ func TestIdleMemory(t *testing.T) {
 	if perConn > 64<<10 {
 		t.Errorf("an idle connection holds %d bytes, want at most 64 KiB", perConn)
 	}
+}
+
+// full is a relay of so many attempts, each of which asks with so many host rows.
+func full(tb testing.TB, attempts, rows int) *Relay {
+	tb.Helper()
+	r, err := New(Options{
+		Listeners: []Listener{{Address: ":0", Upstream: "rm:8030"}}, Guide: newFakeGuide(), Enforce: true,
+		Stages: []StageRule{{Type: "MAPREDUCE", Stage: "reduce"}}, Limits: asks.Limits{MaxRows: 2 * rows}, Logger: hclog.NewNullLogger(),
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	for i := range attempts {
+		a := r.attempts.join(attemptID(int32(i + 1)))
+		ask := asks.Request{ResponseID: 0, Rows: []asks.Row{{Key: asks.Key{Priority: 20, RequestID: -1}, Name: "*", Count: int32(rows), Relax: true}}}
+		for h := range rows {
+			ask.Rows = append(ask.Rows, asks.Row{Key: asks.Key{Priority: 20, RequestID: -1}, Name: fmt.Sprintf("w%03d.example.com", h), Count: 1, Relax: true})
+		}
+		a.table.Request(1, &ask, &a.intent)
+	}
+	return r
+}
+
+// TestStatusReadsNoRows: what a scrape costs does not depend on the rows that applications ask with.
+func TestStatusReadsNoRows(t *testing.T) {
+	few, many := full(t, 50, 1), full(t, 50, 400)
+	cost := func(r *Relay) float64 { return testing.AllocsPerRun(20, func() { r.Status() }) }
+	if a, b := cost(few), cost(many); b > a+5 {
+		t.Errorf("%v allocations with a row for each attempt, %v with 400", a, b)
+	}
+	if d := many.Describe("", 10, 3); len(d.Attempts) != 3 || d.Total != 50 || len(d.Attempts[0].Keys[0].Asked) != 401 || d.Steering.Attempts != 50 {
+		t.Errorf("a page has %d attempts of %d", len(d.Attempts), d.Total)
+	}
+}
+
+// BenchmarkStatus is what a scrape costs beside 2,000 attempts with 400 host rows each, and what a page of attempts does.
+func BenchmarkStatus(b *testing.B) {
+	r := full(b, 2000, 400)
+	b.Run("scrape", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			r.Status()
+		}
+	})
+	b.Run("page", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			r.Describe("", 0, 50)
+		}
+	})
 }

@@ -43,7 +43,7 @@ func TestLife(t *testing.T) {
 	if len(calls) != len(want) {
 		t.Errorf("%d calls arrived, want %d", len(calls), len(want))
 	}
-	s := g.relay.Status()
+	s := g.relay.Describe("", 0, 1000)
 	if s.Connections != 1 || s.Blind != 0 || s.Counts.Allocates != 3 || s.Counts.Accepted != 1 || !s.Enforcing {
 		t.Errorf("status %+v", s)
 	}
@@ -58,7 +58,7 @@ func TestLife(t *testing.T) {
 		t.Errorf("%d latencies of %v s in all, want 3", got, s.Counts.Seconds)
 	}
 	am.finish()
-	eventually(t, "the attempt is forgotten", func() bool { return len(g.relay.Status().Attempts) == 0 })
+	eventually(t, "the attempt is forgotten", func() bool { return len(g.relay.Describe("", 0, 1000).Attempts) == 0 })
 	am.conn.Close()
 	eventually(t, "the connection is gone", func() bool { return g.relay.Status().Connections == 0 })
 }
@@ -91,7 +91,7 @@ func TestPrivacy(t *testing.T) {
 			t.Fatalf("a wrapped frame of %d bytes came back as %d bytes, %v", len(frame), len(back), err)
 		}
 	}
-	s := g.relay.Status()
+	s := g.relay.Describe("", 0, 1000)
 	if s.Blind != 1 || s.Counts.Passed[model.PassPrivacy] != 1 || len(s.Attempts) != 1 || !s.Attempts[0].Connected {
 		t.Errorf("status %+v", s)
 	}
@@ -144,7 +144,7 @@ func TestResourceManagerDies(t *testing.T) {
 	again := connect(t, g.addr, id)
 	again.call, again.responseID = 100, am.responseID
 	again.allocate()
-	if s := g.relay.Status(); len(s.Attempts) != 1 || s.Attempts[0].Response != 2 {
+	if s := g.relay.Describe("", 0, 1000); len(s.Attempts) != 1 || s.Attempts[0].Response != 2 {
 		t.Errorf("attempts %+v", s.Attempts)
 	}
 }
@@ -158,7 +158,7 @@ func TestClientDies(t *testing.T) {
 	am.conn.(*net.TCPConn).SetLinger(0)
 	am.conn.Close()
 	eventually(t, "the connection is gone", func() bool { return g.relay.Status().Connections == 0 })
-	if s := g.relay.Status(); len(s.Attempts) != 1 || s.Attempts[0].Connected {
+	if s := g.relay.Describe("", 0, 1000); len(s.Attempts) != 1 || s.Attempts[0].Connected {
 		t.Errorf("attempts %+v: it may come back", s.Attempts)
 	}
 	eventually(t, "the ResourceManager's end is closed", func() bool {
@@ -451,7 +451,7 @@ func TestStatusIsSorted(t *testing.T) {
 		connect(t, g.addr, attemptID(n)).register()
 	}
 	var got []model.AppID
-	for _, a := range g.relay.Status().Attempts {
+	for _, a := range g.relay.Describe("", 0, 1000).Attempts {
 		got = append(got, a.App)
 	}
 	want := []model.AppID{"application_1700000000000_0003", "application_1700000000000_0007", "application_1700000000000_0012"}

@@ -42,7 +42,7 @@ func TestRestart(t *testing.T) {
 	again := connect(t, g.addr, id)
 	again.responseID = am.responseID
 	again.allocate()
-	keys := g.relay.Status().Attempts[0].Keys
+	keys := g.relay.Describe("", 0, 1000).Attempts[0].Keys
 	if len(keys) != 1 || keys[0].Action != model.ActionPin || len(keys[0].Sent) != 4 {
 		t.Errorf("keys after the restart %+v", keys)
 	}

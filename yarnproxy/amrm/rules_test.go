@@ -48,7 +48,7 @@ func TestApply(t *testing.T) {
 	g.relay.Apply(soon)
 	am.allocate()
 	g.wantRows(id, 6, "10 * 4", "10 /rack1 0", "10 w11 0", "10 w12 0")
-	if keys := g.relay.Status().Attempts[0].Keys; len(keys) != 1 || keys[0].Cause != model.PassDeadline {
+	if keys := g.relay.Describe("", 0, 1000).Attempts[0].Keys; len(keys) != 1 || keys[0].Cause != model.PassDeadline {
 		t.Errorf("past the new deadline: %+v", keys)
 	}
 }

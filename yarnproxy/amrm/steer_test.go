@@ -64,7 +64,7 @@ func TestPin(t *testing.T) {
 	if got, want := calls[0].body[len(calls[0].body)-len(allocateBody(0)):], allocateBody(0); !bytes.Equal(got, want) {
 		t.Errorf("the rest of the call is %x, want %x", got, want)
 	}
-	s := g.relay.Status()
+	s := g.relay.Describe("", 0, 1000)
 	if s.Counts.Rewritten[model.ActionPin] != 1 {
 		t.Errorf("rewritten %v", s.Counts.Rewritten)
 	}
@@ -100,7 +100,7 @@ func TestGrants(t *testing.T) {
 		told := g.guide.observed[app]
 		return len(told) > 0 && len(told[len(told)-1]) == 1 && told[len(told)-1][0].Count == 3
 	})
-	keys := g.relay.Status().Attempts[0].Keys
+	keys := g.relay.Describe("", 0, 1000).Attempts[0].Keys
 	if len(keys) != 1 || keys[0].Granted["/rack1"] != 1 {
 		t.Errorf("keys %+v", keys)
 	}
@@ -312,7 +312,7 @@ func TestForgotten(t *testing.T) {
 		t.Errorf("a call of an application that has to register came as %x, want %x", came[len(came)-1], want)
 	}
 	am.register()
-	for _, k := range g.relay.Status().Attempts[0].Keys {
+	for _, k := range g.relay.Describe("", 0, 1000).Attempts[0].Keys {
 		if len(k.Asked) > 0 {
 			t.Errorf("it has just registered and asks for %+v", k.Asked)
 		}
@@ -466,12 +466,12 @@ func TestSweep(t *testing.T) {
 		f.all = nil
 	})
 	g.relay.sweepOnce()
-	if s := g.relay.Status(); len(s.Attempts) != 2 {
+	if s := g.relay.Describe("", 0, 1000); len(s.Attempts) != 2 {
 		t.Errorf("attempts %+v", s.Attempts)
 	}
 	clock.add(21 * time.Minute)
 	g.relay.sweepOnce()
-	if s := g.relay.Status(); len(s.Attempts) != 1 || s.Attempts[0].App != model.AppID(attemptID(1).AppID()) {
+	if s := g.relay.Describe("", 0, 1000); len(s.Attempts) != 1 || s.Attempts[0].App != model.AppID(attemptID(1).AppID()) {
 		t.Errorf("attempts %+v", s.Attempts)
 	}
 	eventually(t, "one file", func() bool { return journalNames(t, dir) == attemptID(1).String()+".asks" })

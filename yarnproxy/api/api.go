@@ -73,8 +73,9 @@ type Options struct {
 	Blocks      BlockFinder               // nil: HDFS is not read
 	Advisor     Advisor                   // nil: no policy decides
 	Policies    func() []PolicyInfo       // every policy, the active one marked
-	// Relay is what the relay does now to an application, "" for all, never changed afterwards; nil: there is to be none.
-	Relay   func(ctx context.Context, app model.AppID) (*model.Relay, error)
+	// Relay is what the relay does now, never changed afterwards, with the attempts of an application, of all with "", from
+	// an offset on and so many at most; nil: there is to be none.
+	Relay   func(ctx context.Context, app model.AppID, offset, limit int) (*model.Relay, error)
 	Version string
 	Logger  hclog.Logger
 	Metrics http.Handler // served at /metrics

@@ -142,15 +142,20 @@ type pageBody struct {
 func pageOf[T any](q *query, p page, list []T) ([]T, pageBody) {
 	from := min(p.offset, len(list))
 	to := min(from+p.limit, len(list))
-	b := pageBody{Total: len(list), Offset: p.offset}
-	if to < len(list) {
+	return list[from:to:to], pageBodyOf(q, p, to-from, len(list))
+}
+
+// pageBodyOf says which part of a list of so many an answer with so many holds.
+func pageBodyOf(q *query, p page, held, total int) pageBody {
+	b := pageBody{Total: total, Offset: p.offset}
+	if to := p.offset + held; held > 0 && to < total {
 		v := url.Values{}
 		maps.Copy(v, q.values)
 		v.Set("limit", strconv.Itoa(p.limit))
 		v.Set("offset", strconv.Itoa(to))
 		b.Next = q.r.URL.EscapedPath() + "?" + v.Encode()
 	}
-	return list[from:to:to], b
+	return b
 }
 
 // check returns what was wrong with the parameters, unknown ones included.

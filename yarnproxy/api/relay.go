@@ -55,14 +55,14 @@ type relayKey struct {
 	Text      string               `json:"text"`
 }
 
-// relayNow returns what the relay does now to an application, "" for all. It is nil where there is to be no relay. What
-// is made of it changes between snapshots.
-func relayNow(q *query, app model.AppID) (*model.Relay, error) {
+// relayNow returns what the relay does now to a page of the attempts of an application, "" for all. It is nil where there
+// is to be no relay. What is made of it changes between snapshots.
+func relayNow(q *query, app model.AppID, p page) (*model.Relay, error) {
 	if q.server.opts.Relay == nil {
 		return nil, nil
 	}
 	q.uncacheable = true
-	return q.server.opts.Relay(q.r.Context(), app)
+	return q.server.opts.Relay(q.r.Context(), app, p.offset, p.limit)
 }
 
 func getRelay(q *query) (any, error) {
@@ -71,7 +71,7 @@ func getRelay(q *query) (any, error) {
 	if err := q.check(); err != nil {
 		return nil, err
 	}
-	r, err := relayNow(q, app)
+	r, err := relayNow(q, app, p)
 	switch {
 	case err != nil:
 		return nil, &problem{
@@ -84,15 +84,14 @@ func getRelay(q *query) (any, error) {
 			hint: "set mode to enforce in the configuration; with mode advise and relay.listen the relay counts and rewrites nothing",
 		}
 	}
-	found, page := pageOf(q, p, r.Attempts)
 	b := relayBody{
-		pageBody: page, At: r.At, Age: max(q.now.Sub(r.At), 0), Enforcing: r.Enforcing, Listeners: emptyNotNil(r.Listeners),
-		Connections: r.Connections, Blind: r.Blind, Counts: r.Counts, Attempts: make([]relayAttempt, 0, len(found)),
+		pageBody: pageBodyOf(q, p, len(r.Attempts), r.Total), At: r.At, Age: max(q.now.Sub(r.At), 0), Enforcing: r.Enforcing, Listeners: emptyNotNil(r.Listeners),
+		Connections: r.Connections, Blind: r.Blind, Counts: r.Counts, Attempts: make([]relayAttempt, 0, len(r.Attempts)),
 	}
 	b.Counts.Rewritten = withAllKeys(model.Actions(), r.Counts.Rewritten)
 	b.Counts.Passed = withAllKeys(model.PassCauses(), r.Counts.Passed)
-	for i := range found {
-		b.Attempts = append(b.Attempts, attemptInWords(&found[i], ""))
+	for i := range r.Attempts {
+		b.Attempts = append(b.Attempts, attemptInWords(&r.Attempts[i], ""))
 	}
 	return b, nil
 }
@@ -109,7 +108,7 @@ func withAllKeys[K comparable](set []K, counts map[K]int64) map[K]int64 {
 // explainRelay returns what the relay does to the asks of an application's
 // stage, or of all when only is "". It is nil without a relay.
 func explainRelay(q *query, app model.AppID, only model.Stage) *relayExplained {
-	r, err := relayNow(q, app)
+	r, err := relayNow(q, app, page{limit: maxAttempts})
 	switch {
 	case err != nil:
 		return &relayExplained{At: q.now, Attempts: []relayAttempt{}, Problem: err.Error()}

@@ -67,9 +67,12 @@ func steering() *model.Relay {
 
 func withRelay(r *model.Relay) func(*api.Options) {
 	return func(o *api.Options) {
-		o.Relay = func(_ context.Context, app model.AppID) (*model.Relay, error) {
+		o.Relay = func(_ context.Context, app model.AppID, offset, limit int) (*model.Relay, error) {
 			of := *r
 			of.Attempts = slices.DeleteFunc(slices.Clone(r.Attempts), func(a model.RelayAttempt) bool { return app != "" && a.App != app })
+			of.Total = len(of.Attempts)
+			from := min(offset, of.Total)
+			of.Attempts = of.Attempts[from:min(from+limit, of.Total)]
 			return &of, nil
 		}
 	}
@@ -184,7 +187,9 @@ func TestNoRelay(t *testing.T) {
 func TestRelayNotLinked(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, func(o *api.Options) {
-		o.Relay = func(context.Context, model.AppID) (*model.Relay, error) { return nil, errors.New("nobody is there") }
+		o.Relay = func(context.Context, model.AppID, int, int) (*model.Relay, error) {
+			return nil, errors.New("nobody is there")
+		}
 	})
 	if p := r.get(t, "/v1/relay", "/v1/relay").problem(t, http.StatusBadGateway, "relay-not-linked"); p.Detail != "nobody is there" || !strings.Contains(p.Hint, "heddle relay") {
 		t.Errorf("%+v", p)

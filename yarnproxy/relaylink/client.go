@@ -210,8 +210,9 @@ func (c *Client) rows(app model.AppID) *shown {
 // ErrNotLinked says that no relay answers.
 var ErrNotLinked = errors.New("no relay is linked: run 'heddle relay' with the same configuration")
 
-// Status asks the relay what it does; app "" is for all of it.
-func (c *Client) Status(ctx context.Context, app model.AppID) (*model.Relay, error) {
+// Status asks the relay what it does, with the attempts of an application, of all with "", from an offset on and so many at
+// most.
+func (c *Client) Status(ctx context.Context, app model.AppID, offset, limit int) (*model.Relay, error) {
 	answer := make(chan *model.Relay, 1)
 	c.mu.Lock()
 	if c.session == nil {
@@ -221,7 +222,7 @@ func (c *Client) Status(ctx context.Context, app model.AppID) (*model.Relay, err
 	c.lastID++
 	id := c.lastID
 	c.asking[id] = answer
-	sent := c.session.send(&message{Query: &query{id, app}})
+	sent := c.session.send(&message{Query: &query{id, app, offset, limit}})
 	c.mu.Unlock()
 	defer func() {
 		c.mu.Lock()

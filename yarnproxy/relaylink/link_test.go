@@ -147,8 +147,8 @@ func newSite(t *testing.T) *site {
 // listen begins the relay's end.
 func (s *site) listen() {
 	s.t.Helper()
-	s.server = NewServer(ServerOptions{Path: s.path, View: s.view, Version: "test", Logger: hclog.NewNullLogger(), Status: func(app model.AppID) *model.Relay {
-		return &model.Relay{Connections: 3, Attempts: []model.RelayAttempt{{App: app}}}
+	s.server = NewServer(ServerOptions{Path: s.path, View: s.view, Version: "test", Logger: hclog.NewNullLogger(), Status: func(app model.AppID, offset, limit int) *model.Relay {
+		return &model.Relay{Connections: 3, Attempts: []model.RelayAttempt{{App: app}}, Total: 100*offset + limit}
 	}})
 	if err := s.server.Listen(s.t.Context()); err != nil {
 		s.t.Fatal(err)
@@ -394,12 +394,12 @@ func TestSecondServe(t *testing.T) {
 func TestStatus(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	if _, err := s.client.Status(t.Context(), ""); !errors.Is(err, ErrNotLinked) {
+	if _, err := s.client.Status(t.Context(), "", 0, 1); !errors.Is(err, ErrNotLinked) {
 		t.Errorf("without a relay: %v", err)
 	}
 	s.link()
-	r, err := s.client.Status(within(t, 10*time.Second), viewedApp)
-	if err != nil || r.Connections != 3 || r.Attempts[0].App != viewedApp {
+	r, err := s.client.Status(within(t, 10*time.Second), viewedApp, 2, 7)
+	if err != nil || r.Connections != 3 || r.Total != 207 || r.Attempts[0].App != viewedApp {
 		t.Errorf("%+v, %v", r, err)
 	}
 }

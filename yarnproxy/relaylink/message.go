@@ -136,8 +136,10 @@ type shown struct {
 
 // query asks what the relay does.
 type query struct {
-	ID  uint64      `json:"id"`
-	App model.AppID `json:"application,omitempty"` // only its attempts
+	ID     uint64      `json:"id"`
+	App    model.AppID `json:"application,omitempty"` // only its attempts
+	Offset int         `json:"offset,omitempty"`      // of the first attempt
+	Limit  int         `json:"limit,omitempty"`       // attempts at most
 }
 
 // status answers query.

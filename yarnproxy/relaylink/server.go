@@ -20,7 +20,7 @@ import (
 type ServerOptions struct {
 	Path    string // of the Unix socket; its folder is made if there is none
 	View    *View
-	Status  func(app model.AppID) *model.Relay // answers serve's questions; app "" is all of it
+	Status  func(app model.AppID, offset, limit int) *model.Relay // answers serve's questions: amrm.Relay.Describe
 	Version string
 	Logger  hclog.Logger
 }
@@ -169,7 +169,7 @@ func (s *Server) use(one *session, m *message) error {
 	case m.Shown != nil:
 		s.opts.View.shown(m.Shown)
 	case m.Query != nil:
-		one.send(&message{Status: &status{m.Query.ID, s.opts.Status(m.Query.App)}})
+		one.send(&message{Status: &status{m.Query.ID, s.opts.Status(m.Query.App, m.Query.Offset, m.Query.Limit)}})
 	default:
 		return errors.New("a message is not one that serve sends")
 	}

@@ -21,7 +21,6 @@ import (
 	"heddle/cmd/heddle/internal/servicelog"
 	"heddle/cmd/heddle/internal/settings"
 	"heddle/configs"
-	"heddle/core/model"
 	"heddle/core/state/snapshot"
 	"heddle/metrics"
 	"heddle/yarnproxy/amrm"
@@ -67,7 +66,7 @@ func New(o Options) (*Process, error) {
 		return nil, fmt.Errorf("relay: %w", err)
 	}
 	p.link = relaylink.NewServer(relaylink.ServerOptions{
-		Path: cfg.Relay.Socket, View: p.view, Status: p.status, Version: o.Version, Logger: o.Log.Named("link"),
+		Path: cfg.Relay.Socket, View: p.view, Status: p.relay.Describe, Version: o.Version, Logger: o.Log.Named("link"),
 	})
 	reg := prometheus.NewRegistry()
 	_, err = metrics.New(reg, metrics.Options{
@@ -81,22 +80,6 @@ func New(o Options) (*Process, error) {
 func (p *Process) linked() (linked, is bool) {
 	linked, _ = p.view.Fresh()
 	return linked, true
-}
-
-// status is what the relay does, for serve: of one application, or of all.
-func (p *Process) status(app model.AppID) *model.Relay {
-	s := p.relay.Status()
-	if app == "" {
-		return s
-	}
-	all := s.Attempts
-	s.Attempts = []model.RelayAttempt{}
-	for i := range all {
-		if all[i].App == app {
-			s.Attempts = append(s.Attempts, all[i])
-		}
-	}
-	return s
 }
 
 // Open opens the addresses: that of the link first, which says whether another relay runs.

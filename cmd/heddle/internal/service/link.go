@@ -72,10 +72,10 @@ func (s *Service) sourcesRead(snap *snapshot.Snapshot) bool {
 	return true
 }
 
-// relayStatus returns what the relay does now to an application, "" for all; relaylink.ErrNotLinked and others if it
-// does not answer.
-func (s *Service) relayStatus(ctx context.Context, app model.AppID) (*model.Relay, error) {
+// relayStatus returns what the relay does now, with the attempts of an application, of all with "", from an offset on;
+// relaylink.ErrNotLinked and others if it does not answer.
+func (s *Service) relayStatus(ctx context.Context, app model.AppID, offset, limit int) (*model.Relay, error) {
 	ctx, cancel := context.WithTimeout(ctx, statusWithin)
 	defer cancel()
-	return s.link.Status(ctx, app)
+	return s.link.Status(ctx, app, offset, limit)
 }
