@@ -335,17 +335,6 @@ func (j *journal) remove(name string) {
 	}
 }
 
-// flush waits until everything that was begun is written, but not for long.
-func (j *journal) flush() {
-	if j == nil {
-		return
-	}
-	done := make(chan journalResult, 1)
-	if j.submit(journalOp{kind: journalFlush, done: done}) {
-		j.saved(done)
-	}
-}
-
 // tidy removes old files of attempts that are not among those to keep.
 func (j *journal) tidy(keep map[string]struct{}) {
 	if j != nil {

@@ -281,3 +281,14 @@ func TestRecollect(t *testing.T) {
 		t.Errorf("a torn file is taken, or not counted: %d", r.counts.journalLost.Load())
 	}
 }
+
+// flush waits until everything that was begun is written, but not for long.
+func (j *journal) flush() {
+	if j == nil {
+		return
+	}
+	done := make(chan journalResult, 1)
+	if j.submit(journalOp{kind: journalFlush, done: done}) {
+		j.saved(done)
+	}
+}
