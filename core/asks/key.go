@@ -16,7 +16,7 @@ type key struct {
 	news news
 }
 
-// news is what came up of a key while its attempt is Resyncing. It is not in the journal.
+// news is what came up of a key while its table listens (Listen). It is not in the journal.
 type news struct {
 	said    map[string]bool // rows, by name
 	granted model.Time      // when one last was; 0 is never

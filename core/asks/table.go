@@ -21,7 +21,7 @@ type Table struct {
 	keys        []*key // by priority, then request id
 	running     running
 	constrained bool   // there were scheduling requests
-	listens     bool   // part of what is at the ResourceManager is not known: what comes up is noted until it is shown
+	listens     bool   // part of what is at the ResourceManager is not known
 	call        uint32 // calls so far, repetitions aside
 	doubt       bool   // the next call may be a repetition of one that is not known
 	last        lastCall
@@ -49,30 +49,16 @@ type quiet struct {
 
 // New returns the table of an attempt that has asked for nothing yet.
 func New(l Limits) *Table {
-	t := &Table{
-		running: running{}, hosts: hosts{denied: map[string]bool{}, lost: map[string]model.Time{}},
-		round: round{tally: map[tallyKey]int{}},
-	}
-	t.setLimits(l)
-	return t
-}
-
-// setLimits has other limits hold from the next call on.
-func (t *Table) setLimits(l Limits) {
 	if l.MaxKeys <= 0 {
 		l.MaxKeys = defaultKeys
 	}
 	if l.MaxRows <= 0 {
 		l.MaxRows = defaultRows
 	}
-	t.limits, t.dirty = l, true
-}
-
-// renew returns a table that knows nothing, in the place of another one. The version goes on: none is that of two tables.
-func renew(t *Table) *Table {
-	n := New(t.limits)
-	n.version = t.version + 1
-	return n
+	return &Table{
+		limits: l, running: running{}, hosts: hosts{denied: map[string]bool{}, lost: map[string]model.Time{}},
+		round: round{tally: map[tallyKey]int{}},
+	}
 }
 
 // Request takes an allocate call of the application and returns what to send.
@@ -180,17 +166,17 @@ func (t *Table) granted(now model.Time, g *Grant, site *Site) {
 	}
 }
 
-// register starts the attempt's table afresh: the application will say
+// Register starts the attempt's table afresh: the application will say
 // everything again (after a failover, or a new attempt). Containers that run on are kept.
-func (t *Table) register(running []Grant, site *Site) {
+func (t *Table) Register(running []Grant, site *Site) {
 	for _, k := range t.keys {
 		k.forget()
 		k.drop()
 		k.Batches, k.Template = nil, nil
-		k.Shown, k.news = shown{Stage: k.Shown.Stage}, news{}
+		k.Shown = shown{Stage: k.Shown.Stage}
 	}
 	clear(t.denied)
-	t.constrained, t.last, t.answer, t.doubt, t.listens = false, lastCall{}, answered{}, false, false
+	t.constrained, t.last, t.answer, t.doubt = false, lastCall{}, answered{}, false
 	for i := range running {
 		g := &running[i]
 		if _, known := t.running[g.ID]; known {
@@ -203,7 +189,11 @@ func (t *Table) register(running []Grant, site *Site) {
 	t.change()
 }
 
-// adopt tells a table that listens what the ResourceManager holds: rows that were
+// Listen has a table that knows nothing of its attempt, which was met in the
+// middle of its life, note what comes up until the rest is adopted.
+func (t *Table) Listen() { t.listens = true }
+
+// Adopt tells a table that listens what the ResourceManager holds: rows that were
 // read, at a time, after the table began to listen. What the application has not
 // said since is taken from them. Strict rows that no application of its kind sends
 // are what an earlier relay left: they are undone at the next call, in full, and
@@ -213,7 +203,7 @@ func (t *Table) register(running []Grant, site *Site) {
 // Of a key of which containers were granted after the read, and the application has
 // not said what it still wants, the rows count too many. It is left alone: all is
 // false, and rows that are read later are to be adopted too.
-func (t *Table) adopt(now, read model.Time, pending []model.AskRow) (all bool) {
+func (t *Table) Adopt(now, read model.Time, pending []model.AskRow) (all bool) {
 	all = true
 	for i := range pending {
 		p := &pending[i]

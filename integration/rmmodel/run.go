@@ -253,10 +253,10 @@ func (r *run) record(out *sent) {
 func (r *run) resync() {
 	r.rm.Register()
 	r.am.Resync()
-	if r.relay != nil {
-		r.relay.forgotten() // a dead one is not told: that ids meet by chance, of one life and the next, is left out
-	}
-	if r.relay != nil && !r.around {
+	switch {
+	case r.around:
+		r.relay.known = false // that ids meet by chance, of one life and the next, is left out
+	case r.relay != nil:
 		r.relay.register()
 	}
 	r.held = nil

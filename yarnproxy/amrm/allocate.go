@@ -85,15 +85,12 @@ func (r *steering) edit(ctx context.Context, a *attempt, frame, body []byte, s *
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if newest := r.rules.Load(); newest != a.rules {
-		a.obey(newest)
+		r.obey(a, newest)
 	}
 	now := r.opts.now()
-	if a.asks.State() == asks.Unknown {
-		r.restore(a)
-	}
-	a.asks.Call(now, s.req.ResponseID)
-	a.last.at = now
-	if !a.known() || a.trouble.faults > 1 {
+	a.meet(r, now, s.req.ResponseID)
+	a.last.at, a.last.responseID = now, s.req.ResponseID
+	if a.trust.standing == ended || a.trust.standing == lost || a.trouble.faults > 1 {
 		return false, nil
 	}
 	r.judge(a)
@@ -104,15 +101,15 @@ func (r *steering) edit(ctx context.Context, a *attempt, frame, body []byte, s *
 			r.judge(a)
 		}
 	}
-	edit := a.asks.Request(now, &s.asked, &a.intent)
-	if a.asks.State() == asks.Resyncing {
-		r.show(a, now)
+	edit := a.table.Request(now, &s.asked, &a.intent)
+	if a.trust.standing == doubted {
+		r.adopt(a, now)
 	}
 	for i := range edit.Steps {
 		r.counts.step(&edit.Steps[i])
 	}
 	if edit.Same {
-		if a.asks.Table().Version() == a.saved.version {
+		if a.table.Version() == a.saved.version {
 			r.keep(a)
 		}
 		return false, nil
@@ -198,7 +195,7 @@ func (r *steering) judge(a *attempt) {
 	}
 	site, fresh := r.opts.Guide.Site()
 	a.intent.Site, a.intent.Pass = site, a.rules.excuse(&a.about.info, a.about.known)
-	if a.intent.Pass == "" && (site == nil || !fresh || a.asks.State() == asks.Resyncing) {
+	if a.intent.Pass == "" && (site == nil || !fresh || a.trust.standing == doubted) {
 		a.intent.Pass = model.PassStale
 	}
 }
@@ -254,7 +251,7 @@ func (r *steering) plan(ctx context.Context, a *attempt, asked *asks.Request) {
 		return
 	}
 	a.deciding = true
-	rows := a.staged(merged(a.asks.Table().Own(), asked.Rows))
+	rows := a.staged(merged(a.table.Own(), asked.Rows))
 	ctx, cancel := context.WithTimeout(ctx, a.rules.decideIn)
 	defer cancel()
 	decided := make(chan struct{})

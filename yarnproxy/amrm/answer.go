@@ -19,11 +19,17 @@ func (r *steering) answered(a *attempt, body []byte, s *scratch) {
 	s.takeAnswer()
 	r.guarded(a, func() {
 		a.last.answered = s.resp.ResponseID
-		if s.resp.Command != wire.CommandNone {
-			a.asks.Forgotten() // it registers again, or ends
+		switch {
+		case a.trust.standing == ended:
+			return
+		case s.resp.Command != wire.CommandNone:
+			a.trust.standing = lost // it registers again, or ends
+			return
+		case a.trust.standing == lost:
+			a.doubt(r.opts.now()) // it was not forgotten after all
 			return
 		}
-		a.asks.Answer(r.opts.now(), &s.answer, a.intent.Site)
+		a.table.Response(r.opts.now(), &s.answer, a.intent.Site)
 		if len(s.answer.Granted) > 0 {
 			a.observed.due = true
 		}
@@ -65,8 +71,10 @@ func (r *steering) registered(a *attempt, body []byte, s *scratch) {
 	}
 	r.guarded(a, func() {
 		site, _ := r.opts.Guide.Site()
-		a.asks.Registered(appendGrants(nil, s.running), site)
+		a.table.Register(appendGrants(nil, s.running), site)
 		clear(a.asked)
+		a.trust.standing = live
+		a.last.responseID = -1
 		a.observed.due = true
 		r.keep(a) // what it says of an earlier life could be believed by its ids
 	})
@@ -89,7 +97,11 @@ func (r *steering) failed(a *attempt, k call, h *ipc.ResponseHeader) {
 	exception := string(h.Exception)
 	switch name := exception[strings.LastIndexByte(exception, '.')+1:]; {
 	case name == "ApplicationMasterNotRegisteredException":
-		r.guarded(a, a.asks.Forgotten)
+		r.guarded(a, func() {
+			if a.trust.standing != ended {
+				a.trust.standing = lost
+			}
+		})
 	case name == "ApplicationAttemptNotFoundException":
 		r.attempts.end(a)
 	case k.edited && strings.HasPrefix(name, "Invalid") && name != "InvalidApplicationMasterRequestException": // of the response id
@@ -120,7 +132,11 @@ func (r *steering) fault(a *attempt, why any) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.trouble.faults++
-	a.asks.Distrust(r.opts.now())
+	if a.trust.standing == ended {
+		a.anew()
+	} else {
+		a.doubt(r.opts.now())
+	}
 }
 
 // unread says once for an attempt that something of it was not understood.
