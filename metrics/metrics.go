@@ -31,12 +31,12 @@ const DefaultPairs = 400
 
 // Options configure a Collector.
 type Options struct {
-	Snapshot   func() *snapshot.Snapshot // the newest published snapshot, nil before the first
-	Relay      func() *model.Relay       // what the relay does now; nil, or a nil result: there is no relay and no metric of it
-	Linked     func() (linked, is bool)  // whether the other process of heddle, serve or the relay, is linked, and is to be; nil: it is not
-	Now        func() time.Time          // the clock of the observations
-	Policy     func() string             // the policy in charge, "" when none decides
-	ConfigHash func() string             // of the configuration in force
+	Snapshot   func() *snapshot.Snapshot    // the newest published snapshot, nil before the first
+	Relay      func() *model.Relay          // what the relay does now; nil, or a nil result: there is no relay and no metric of it
+	Linked     func() (linked, wanted bool) // whether the other process of heddle, serve or the relay, is linked, and wanted; nil: it is not wanted
+	Now        func() time.Time             // the clock of the observations
+	Policy     func() string                // the policy in charge, "" when none decides
+	ConfigHash func() string                // of the configuration in force
 	Version    string
 	Revision   string
 	Sources    []model.Source // those that are polled; one that has not answered yet is down
@@ -115,7 +115,7 @@ func (c *Collector) Collect(ch chan<- prometheus.Metric) {
 	snap := c.opts.Snapshot()
 	c.collectSources(s, snap)
 	if c.opts.Linked != nil {
-		if linked, is := c.opts.Linked(); is {
+		if linked, wanted := c.opts.Linked(); wanted {
 			s.put(relayLinked, oneIf(linked))
 		}
 	}

@@ -43,7 +43,7 @@ func newRig(tb testing.TB, pairs int) *rig {
 	var err error
 	r.Collector, err = metrics.New(r.reg, metrics.Options{
 		Snapshot: func() *snapshot.Snapshot { return r.snap }, Relay: func() *model.Relay { return r.relay },
-		Linked: func() (linked, is bool) { return true, r.relay != nil }, Now: func() time.Time { return time.UnixMilli(int64(r.now)) },
+		Linked: func() (linked, wanted bool) { return true, r.relay != nil }, Now: func() time.Time { return time.UnixMilli(int64(r.now)) },
 		Policy: func() string { return r.policy }, ConfigHash: func() string { return "5f2a9c" },
 		Version: "0.1.0", Revision: "abcdef0", Pairs: pairs,
 		Sources: []model.Source{model.SourceRM, model.SourceMapReduce, model.SourceHistory, model.SourceHDFS, model.SourceUplink},

@@ -277,6 +277,9 @@ func (r *round) show(k *key, v verdict) {
 		if v.action != k.Shown.Action {
 			s.Since = r.now
 		}
+		if r.in.Advise {
+			s.Cause = model.PassAdvise
+		}
 	}
 	if k.Shown != s {
 		k.Shown = s

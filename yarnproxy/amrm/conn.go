@@ -87,7 +87,10 @@ func (c *conn) drain(until time.Time) {
 
 // requests relays what the client sends until it ends: nil at the end of the stream.
 func (c *conn) requests(ctx context.Context) error {
-	err := c.preamble()
+	var err error
+	if c.session.phase() == phasePreamble {
+		err = c.preamble()
+	}
 	for err == nil {
 		if c.session.phase() == phaseBlind {
 			err = c.up.copy(-1)

@@ -20,6 +20,13 @@ func TestApply(t *testing.T) {
 	am.allocate()
 	g.wantRows(id, 0, pinned(4)...)
 	g.wantRows(id, 1)
+	steered := func(want int) {
+		t.Helper()
+		if s := g.relay.Status().Steering; s.Attempts != 1 || s.Containers[model.ActionPin] != want || len(s.Containers) > 1 || (s.Since != 0) != (want > 0) {
+			t.Errorf("steering %+v, want %d pinned containers", s, want)
+		}
+	}
+	steered(4)
 
 	advise := o
 	advise.Enforce = false
@@ -29,6 +36,7 @@ func TestApply(t *testing.T) {
 	if g.relay.Status().Enforcing {
 		t.Error("it still enforces")
 	}
+	steered(0)
 	g.relay.Apply(o)
 	am.allocate()
 	g.wantRows(id, 3, pinned(4)...)
@@ -51,4 +59,5 @@ func TestApply(t *testing.T) {
 	if keys := g.relay.Describe("", 0, 1000).Attempts[0].Keys; len(keys) != 1 || keys[0].Cause != model.PassDeadline {
 		t.Errorf("past the new deadline: %+v", keys)
 	}
+	steered(0)
 }

@@ -79,7 +79,7 @@ func drawFact(t *rapid.T) model.Fact {
 	return model.PollFact{Result: model.PollOK}
 }
 
-// TestChanges: views that say what has changed lead to what one whole view says.
+// TestChanges: applying changes one after the other gives the same view as one whole view.
 func TestChanges(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -99,11 +99,11 @@ func TestChanges(t *testing.T) {
 			}
 			s := cluster.Snapshot()
 			planner.Log().AddTo(s)
-			if err := stepwise.take(sent(t, step.to(s))); err != nil {
+			if err := stepwise.apply(sent(t, step.to(s))); err != nil {
 				t.Fatal(err)
 			}
 			once, whole := changes{maxAge: 30 * model.Second}, NewView(clock)
-			if err := whole.take(sent(t, once.to(s))); err != nil {
+			if err := whole.apply(sent(t, once.to(s))); err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(everything(whole), everything(stepwise)); diff != "" {
@@ -150,10 +150,10 @@ func checkShown(t *rapid.T, s *snapshot.Snapshot, v *View) {
 // FuzzMessage: any line is a message or an error, and a view of it leaves a View that answers.
 func FuzzMessage(f *testing.F) {
 	for _, m := range []message{
-		{Hello: &hello{1, "v", 7}}, {Refused: "why"}, {Plan: &planNow{1, viewedApp, 2, asking(), 200}}, {Planned: &planned{ID: 1}},
+		{Hello: &hello{1, "v", 7}}, {Refused: "why"}, {PlanRequest: &planRequest{1, viewedApp, 2, asking(), 200}}, {Plans: &planAnswer{ID: 1}},
 		{View: &view{Version: 1, Whole: true, Nodes: []node{{ID: "w:1", Host: "w", Rack: "/r", Usable: true}}, Apps: []application{{ID: viewedApp}}}},
 		{View: &view{Version: 2, GoneNodes: []model.NodeID{"w:1"}, Targets: []target{{stageOfApp: stageOfApp{viewedApp, "reduce"}, Racks: []model.RackTarget{{Rack: "/r", Count: 1}}}}}},
-		{Shown: &shown{viewedApp, 3, asking()}}, {Status: &status{1, &model.Relay{}}},
+		{Rows: &outstandingRows{viewedApp, 3, asking()}}, {Status: &status{1, &model.Relay{}}},
 	} {
 		line, err := m.encode()
 		if err != nil {
@@ -171,21 +171,21 @@ func FuzzMessage(f *testing.F) {
 			if err != nil {
 				return
 			}
-			if m.says() != 1 {
-				t.Fatalf("%q says %d things", text, m.says())
+			if m.fields() != 1 {
+				t.Fatalf("%q sets %d fields", text, m.fields())
 			}
 			if _, err := m.encode(); err != nil {
 				t.Fatalf("%q is read and not written: %v", text, err)
 			}
 			switch {
 			case m.View != nil:
-				if v.take(m.View) == nil && v.site == nil {
+				if v.apply(m.View) == nil && v.site == nil {
 					t.Fatal("a view without a site")
 				}
-			case m.Planned != nil:
-				v.decided(m.Planned)
-			case m.Shown != nil:
-				v.shown(m.Shown)
+			case m.Plans != nil:
+				v.applyPlans(m.Plans)
+			case m.Rows != nil:
+				v.applyRows(m.Rows)
 			}
 			v.Target(viewedApp, model.StageReduce)
 		}

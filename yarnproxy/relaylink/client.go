@@ -17,7 +17,7 @@ import (
 const (
 	// dialAgainAfter is the time between two tries to reach the relay.
 	dialAgainAfter = time.Second
-	// maxPlans is how many applications are planned for at once. Further ones are told that there is no plan yet.
+	// maxPlans is how many applications are planned for at once. Further ones get an answer without plans.
 	maxPlans = 256
 )
 
@@ -58,7 +58,7 @@ func NewClient(o ClientOptions) *Client {
 	return &Client{opts: o, plans: make(chan struct{}, maxPlans), asking: map[uint64]chan *model.Relay{}}
 }
 
-// Update makes a snapshot the newest, and tells the relay. The loop calls it.
+// Update makes a snapshot the newest, and sends it to the relay. The loop calls it.
 func (c *Client) Update(s *snapshot.Snapshot) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -78,17 +78,17 @@ func (c *Client) Linked() bool {
 
 // Run links to the relay, again and again, until ctx ends.
 func (c *Client) Run(ctx context.Context) error {
-	said := "" // the last failure that was logged
+	logged := "" // the last failure in the log
 	for {
 		linked, err := c.linkOnce(ctx)
 		if linked {
-			said = ""
+			logged = ""
 		}
 		if ctx.Err() != nil {
 			return nil //nolint:nilerr // it was to end
 		}
-		if text := err.Error(); text != said {
-			said = text
+		if text := err.Error(); text != logged {
+			logged = text
 			c.opts.Logger.Warn("no relay is linked: nothing is steered; run 'heddle relay' with the same configuration", "socket", c.opts.Path, "error", err)
 		}
 		select {
@@ -105,17 +105,17 @@ func (c *Client) linkOnce(ctx context.Context) (linked bool, _ error) {
 	if err != nil {
 		return false, err
 	}
-	defer conn.Close() //nolint:errcheck // nothing is left to be said
+	defer conn.Close() //nolint:errcheck // the session is over
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	defer stop()
 	if unix, ok := conn.(*net.UnixConn); ok {
-		if err := trusted(unix); err != nil {
+		if err := checkPeer(unix); err != nil {
 			return false, err
 		}
 	}
 	s := newSession(conn)
 	s.views.maxAge = c.opts.MaxAge
-	if err := errors.Join(s.sayHello(c.opts.Version), s.hearHello()); err != nil {
+	if err := errors.Join(s.sendHello(c.opts.Version), s.readHello()); err != nil {
 		return false, err
 	}
 	c.opts.Logger.Info("a relay is linked", "pid", s.peer.PID, "version", s.peer.Version)
@@ -147,17 +147,17 @@ func (c *Client) leave() {
 // use takes a message of the relay.
 func (c *Client) use(ctx context.Context, s *session, m *message) error {
 	switch {
-	case m.Asked != nil:
-		c.opts.Loop.Offer(observed(m.Asked.App, m.Asked.At, m.Asked.Rows))
-	case m.Plan != nil:
+	case m.Asks != nil:
+		c.opts.Loop.Offer(observed(m.Asks.App, m.Asks.At, m.Asks.Rows))
+	case m.PlanRequest != nil:
 		select {
 		case c.plans <- struct{}{}:
-			go c.plan(ctx, s, m.Plan)
+			go c.plan(ctx, s, m.PlanRequest)
 		default:
-			s.send(&message{Planned: &planned{ID: m.Plan.ID}})
+			s.send(&message{Plans: &planAnswer{ID: m.PlanRequest.ID}})
 		}
-	case m.Show != nil:
-		s.send(&message{Shown: c.rows(m.Show.App)})
+	case m.RowsQuery != nil:
+		s.send(&message{Rows: c.rows(m.RowsQuery.App)})
 	case m.Status != nil:
 		c.answered(m.Status)
 	default:
@@ -172,7 +172,7 @@ func observed(app model.AppID, at model.Time, rows []model.AskRow) model.Observa
 
 // plan has the loop plan for one application. The answer is queued in the loop's goroutine, so that a view with these
 // plans follows it.
-func (c *Client) plan(ctx context.Context, s *session, p *planNow) {
+func (c *Client) plan(ctx context.Context, s *session, p *planRequest) {
 	defer func() { <-c.plans }()
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(p.Within)*time.Millisecond)
 	defer cancel()
@@ -180,24 +180,24 @@ func (c *Client) plan(ctx context.Context, s *session, p *planNow) {
 	ready := c.ready
 	c.mu.Unlock()
 	answer := func(plans []*model.Plan) {
-		a := &planned{ID: p.ID}
+		a := &planAnswer{ID: p.ID}
 		for _, of := range plans {
 			if ready && restricts(of) {
 				a.Targets = append(a.Targets, targetOf(of))
 			}
 		}
-		s.send(&message{Planned: a})
+		s.send(&message{Plans: a})
 	}
 	if err := c.opts.Loop.PlanApp(ctx, observed(p.App, p.At, p.Rows), p.App, answer); err != nil {
-		s.send(&message{Planned: &planned{ID: p.ID}}) // the relay sends the call on as it came
+		s.send(&message{Plans: &planAnswer{ID: p.ID}}) // the relay sends the call on as it came
 	}
 }
 
 // rows returns what the ResourceManager last showed of an application.
-func (c *Client) rows(app model.AppID) *shown {
+func (c *Client) rows(app model.AppID) *outstandingRows {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	of := &shown{App: app}
+	of := &outstandingRows{App: app}
 	if c.newest == nil {
 		return of
 	}
@@ -207,7 +207,7 @@ func (c *Client) rows(app model.AppID) *shown {
 	return of
 }
 
-// ErrNotLinked says that no relay answers.
+// ErrNotLinked is the error of Status while no relay is linked.
 var ErrNotLinked = errors.New("no relay is linked: run 'heddle relay' with the same configuration")
 
 // Status asks the relay what it does, with the attempts of an application, of all with "", from an offset on and so many at
@@ -222,7 +222,7 @@ func (c *Client) Status(ctx context.Context, app model.AppID, offset, limit int)
 	c.lastID++
 	id := c.lastID
 	c.asking[id] = answer
-	sent := c.session.send(&message{Query: &query{id, app, offset, limit}})
+	sent := c.session.send(&message{StatusQuery: &statusQuery{id, app, offset, limit}})
 	c.mu.Unlock()
 	defer func() {
 		c.mu.Lock()

@@ -3,10 +3,12 @@ package relaylink
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -26,12 +28,12 @@ import (
 	"heddle/core/state/snapshot"
 )
 
-// strangerPath tells the test binary to be the stranger of TestStranger.
-const strangerPath = "RELAYLINK_TEST_STRANGER_PATH"
+// otherUserPath makes the test binary the other process of TestOtherUser.
+const otherUserPath = "RELAYLINK_TEST_OTHER_USER_PATH"
 
 func TestMain(m *testing.M) {
-	if path := os.Getenv(strangerPath); path != "" {
-		beStranger(path)
+	if path := os.Getenv(otherUserPath); path != "" {
+		connectAsOtherUser(path)
 	}
 	goleak.VerifyTestMain(m)
 }
@@ -284,7 +286,7 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// TestLateDecision: a call waits no longer than it may, and the plan is in force when it comes.
+// TestLateDecision: a call waits no longer than it may.
 func TestLateDecision(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -332,7 +334,7 @@ func TestPending(t *testing.T) {
 }
 
 // TestServeGone: without serve what is planned stays in force until the view is too old, and a call does not wait; a
-// serve that comes back is not heard before it is ready.
+// serve that comes back sends no view before it is ready.
 func TestServeGone(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -364,9 +366,12 @@ func TestServeGone(t *testing.T) {
 	if _, known := s.view.App(viewedApp); known || has() {
 		t.Error("what the serve before knew is still there")
 	}
+	if at, _ := s.view.Site(); len(at.RackOf) > 0 {
+		t.Errorf("nodes of the serve before are still there: %v", at.RackOf)
+	}
 }
 
-// TestSecondServe: one serve is heard; another is told why it is not, until the first one is gone or hangs.
+// TestSecondServe: the relay accepts one serve, and refuses another with a reason until the first one is gone or hangs.
 func TestSecondServe(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -380,7 +385,7 @@ func TestSecondServe(t *testing.T) {
 	}
 	s.clock.Store(50_000) // the view is old
 	s.server.mu.Lock()
-	s.server.heard = s.server.heard.Add(-hangsAfter)
+	s.server.lastMessage = s.server.lastMessage.Add(-hangsAfter)
 	s.server.mu.Unlock()
 	defer background(second.Run)()
 	eventually(t, "the second is linked", second.Linked)
@@ -437,22 +442,22 @@ func TestListen(t *testing.T) {
 	}
 }
 
-// beStranger connects and exits with 0 if it is not heard.
-func beStranger(path string) {
+// connectAsOtherUser connects and exits with 0 if it is refused.
+func connectAsOtherUser(path string) {
 	c, err := net.Dial("unix", path)
 	if err != nil {
 		os.Exit(2)
 	}
 	c.SetDeadline(time.Now().Add(10 * time.Second))
 	s := newSession(c)
-	if s.sayHello("stranger") != nil || s.hearHello() != nil {
+	if s.sendHello("other") != nil || s.readHello() != nil {
 		os.Exit(0)
 	}
 	os.Exit(1)
 }
 
-// TestStranger: a process of another user is not heard, even if the socket's mode lets it connect.
-func TestStranger(t *testing.T) {
+// TestOtherUser: a process of another user is refused, even if the socket's mode lets it connect.
+func TestOtherUser(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
 		t.Skip("only root can be another user")
@@ -468,7 +473,7 @@ func TestStranger(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	binary := filepath.Join(below, "stranger")
+	binary := filepath.Join(below, "other")
 	if err := os.WriteFile(binary, self, 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -477,11 +482,62 @@ func TestStranger(t *testing.T) {
 		want int
 	}{{65534, 0}, {0, 1}} {
 		cmd := exec.CommandContext(t.Context(), binary)
-		cmd.Dir, cmd.Env = "/", []string{strangerPath + "=" + s.path}
+		cmd.Dir, cmd.Env = "/", []string{otherUserPath + "=" + s.path}
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: c.user, Gid: c.user}}
 		_ = cmd.Run()
 		if got := cmd.ProcessState.ExitCode(); got != c.want {
 			t.Errorf("user %d: exit code %d, want %d", c.user, got, c.want)
 		}
 	}
+}
+
+// TestQueue: of an application's asks the newest wait, a newer snapshot replaces the last, and a message that is too long
+// costs itself and not the session.
+func TestQueue(t *testing.T) {
+	t.Parallel()
+	near, far := net.Pipe()
+	s := newSession(near)
+	asks := func(app model.AppID, count int) *message {
+		rows := asking()
+		rows[0].Count = count
+		return &message{Asks: &appAsks{app, 1, rows}}
+	}
+	s.send(asks("a", 1))
+	s.publish(&snapshot.Snapshot{Seq: 1})
+	s.publish(&snapshot.Snapshot{Seq: 2})
+	s.send(asks("b", 2))
+	s.send(asks("a", 3))
+	s.send(&message{Refused: strings.Repeat("x", maxMessage)})
+	s.publish(&snapshot.Snapshot{Seq: 3})
+	defer background(s.writing)()
+	defer far.Close() // first, as the writer may wait for a reader
+	if err := far.SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	in := newReader(far)
+	var got []string
+	for range 4 {
+		m, err := in.next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m.View != nil {
+			got = append(got, fmt.Sprint("view ", m.View.Version))
+		} else {
+			got = append(got, fmt.Sprint(m.Asks.App, " ", m.Asks.Rows[0].Count))
+		}
+	}
+	if diff := cmp.Diff([]string{"a 3", "view 2", "b 2", "view 3"}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	s.send(asks("a", 4))
+	if m, err := in.next(); err != nil || m.Asks.Rows[0].Count != 4 {
+		t.Errorf("after the queue was written: %+v, %v", m, err)
+	}
+	for i := range 2*queueLength + 1 { // what one pass of the writer takes, and as many behind it
+		if ok := s.send(&message{RowsQuery: &rowsQuery{model.AppID(strconv.Itoa(i))}}); !ok {
+			return
+		}
+	}
+	t.Error("the queue has no bound")
 }

@@ -1,7 +1,7 @@
 // Package relaylink joins the two processes of heddle: `heddle serve`, which observes and plans, and
 // `heddle relay`, which stands between ApplicationMasters and the ResourceManager. They talk over a Unix
-// socket that the relay listens at. serve tells the relay what the cluster is and what is planned, whole
-// at first and then what has changed; the relay tells serve what applications ask for, and asks for
+// socket that the relay listens at. serve sends the relay its view of the cluster and its plans, whole
+// at first and then what has changed; the relay reports what applications ask for, and asks for
 // plans, for the rows that the ResourceManager shows, and answers questions about itself.
 //
 // The relay needs none of this to pass calls on: without serve its view grows old, and then it undoes
@@ -31,20 +31,20 @@ type message struct {
 	Hello *hello `json:"hello,omitempty"`
 
 	// From serve.
-	View    *view    `json:"view,omitempty"`
-	Planned *planned `json:"planned,omitempty"`
-	Shown   *shown   `json:"shown,omitempty"`
-	Query   *query   `json:"query,omitempty"`
+	View        *view            `json:"view,omitempty"`
+	Plans       *planAnswer      `json:"plans,omitempty"`
+	Rows        *outstandingRows `json:"rows,omitempty"`
+	StatusQuery *statusQuery     `json:"status_query,omitempty"`
 
 	// From the relay.
-	Refused string    `json:"refused,omitempty"` // why this serve is not heard
-	Asked   *asked    `json:"asked,omitempty"`
-	Plan    *planNow  `json:"plan,omitempty"`
-	Show    *showRows `json:"show,omitempty"`
-	Status  *status   `json:"status,omitempty"`
+	Refused     string       `json:"refused,omitempty"` // why the relay refuses this serve
+	Asks        *appAsks     `json:"asks,omitempty"`
+	PlanRequest *planRequest `json:"plan_request,omitempty"`
+	RowsQuery   *rowsQuery   `json:"rows_query,omitempty"`
+	Status      *status      `json:"status,omitempty"`
 }
 
-// hello says who speaks.
+// hello identifies a process.
 type hello struct {
 	Format  int    `json:"format"`
 	Version string `json:"version"` // of heddle
@@ -100,15 +100,15 @@ type target struct {
 	Reason model.Reason       `json:"reason"`
 }
 
-// asked is what an application asks for now.
-type asked struct {
+// appAsks is what an application asks for now.
+type appAsks struct {
 	App  model.AppID    `json:"application"`
 	At   model.Time     `json:"at_ms"`
 	Rows []model.AskRow `json:"rows"`
 }
 
-// planNow asks for plans of one application, which has just asked for something new.
-type planNow struct {
+// planRequest asks for plans of one application, which has just asked for something new.
+type planRequest struct {
 	ID     uint64         `json:"id"`
 	App    model.AppID    `json:"application"`
 	At     model.Time     `json:"at_ms"`
@@ -116,33 +116,33 @@ type planNow struct {
 	Within model.Duration `json:"within_ms"` // from now; later answers are of use to later calls
 }
 
-// planned answers planNow.
-type planned struct {
+// planAnswer answers planRequest.
+type planAnswer struct {
 	ID      uint64   `json:"id"`
 	Targets []target `json:"targets,omitempty"` // none: there is no plan, or no time
 }
 
-// showRows asks for the rows that the ResourceManager shows as outstanding.
-type showRows struct {
+// rowsQuery asks for the rows that the ResourceManager shows as outstanding.
+type rowsQuery struct {
 	App model.AppID `json:"application"`
 }
 
-// shown answers showRows.
-type shown struct {
+// outstandingRows answers rowsQuery.
+type outstandingRows struct {
 	App  model.AppID    `json:"application"`
 	At   model.Time     `json:"at_ms"` // when the answer of the ResourceManager came; 0: it was not asked
 	Rows []model.AskRow `json:"rows,omitempty"`
 }
 
-// query asks what the relay does.
-type query struct {
+// statusQuery asks what the relay does.
+type statusQuery struct {
 	ID     uint64      `json:"id"`
 	App    model.AppID `json:"application,omitempty"` // only its attempts
 	Offset int         `json:"offset,omitempty"`      // of the first attempt
 	Limit  int         `json:"limit,omitempty"`       // attempts at most
 }
 
-// status answers query.
+// status answers statusQuery.
 type status struct {
 	ID    uint64       `json:"id"`
 	Relay *model.Relay `json:"relay"`
@@ -151,7 +151,7 @@ type status struct {
 // What may be wrong with a message.
 var (
 	errTooLong = fmt.Errorf("a message has more than %d MiB", maxMessage>>20)
-	errNothing = errors.New("a message says nothing, or several things")
+	errNothing = errors.New("a message has no field, or several")
 )
 
 // reader reads messages.
@@ -182,18 +182,18 @@ func decode(line []byte) (*message, error) {
 	if err := json.Unmarshal(line, &m); err != nil {
 		return nil, fmt.Errorf("a message is not understood: %w", err)
 	}
-	if m.says() != 1 {
+	if m.fields() != 1 {
 		return nil, errNothing
 	}
 	return &m, nil
 }
 
-// says counts what a message says.
-func (m *message) says() int {
+// fields counts the fields that are set.
+func (m *message) fields() int {
 	n := 0
 	for _, set := range []bool{
-		m.Hello != nil, m.View != nil, m.Planned != nil, m.Shown != nil, m.Query != nil,
-		m.Refused != "", m.Asked != nil, m.Plan != nil, m.Show != nil, m.Status != nil,
+		m.Hello != nil, m.View != nil, m.Plans != nil, m.Rows != nil, m.StatusQuery != nil,
+		m.Refused != "", m.Asks != nil, m.PlanRequest != nil, m.RowsQuery != nil, m.Status != nil,
 	} {
 		if set {
 			n++

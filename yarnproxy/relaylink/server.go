@@ -30,9 +30,9 @@ type Server struct {
 	opts     ServerOptions
 	listener *net.UnixListener
 
-	mu      sync.Mutex
-	current *session  // that is heard; nil for none
-	heard   time.Time // when it said something
+	mu          sync.Mutex
+	current     *session  // the one serve that is accepted; nil for none
+	lastMessage time.Time // when current sent one
 }
 
 // NewServer opens nothing.
@@ -71,9 +71,12 @@ func (s *Server) Listen(ctx context.Context) error {
 	return nil
 }
 
-// Run hears serve until ctx ends. Listen comes first.
+// Run accepts serve until ctx ends. Listen comes first.
 func (s *Server) Run(ctx context.Context) error {
-	stop := context.AfterFunc(ctx, func() { _ = s.listener.Close() })
+	stop := context.AfterFunc(ctx, func() {
+		_ = os.Remove(s.opts.Path) // while it listens, the path is its own: after Close the next relay may have it
+		_ = s.listener.Close()
+	})
 	defer stop()
 	var serving sync.WaitGroup
 	defer serving.Wait()
@@ -81,9 +84,8 @@ func (s *Server) Run(ctx context.Context) error {
 		c, err := s.listener.AcceptUnix()
 		switch {
 		case err == nil:
-			serving.Go(func() { s.hear(ctx, c) })
+			serving.Go(func() { s.serve(ctx, c) })
 		case ctx.Err() != nil:
-			_ = os.Remove(s.opts.Path) // another relay may have it already
 			return nil
 		case errors.Is(err, net.ErrClosed):
 			return fmt.Errorf("relay.socket %s: %w", s.opts.Path, err)
@@ -97,17 +99,17 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 }
 
-// hear serves one connection to its end.
-func (s *Server) hear(ctx context.Context, c *net.UnixConn) {
-	defer c.Close() //nolint:errcheck // nothing is left to be said
-	if err := trusted(c); err != nil {
-		s.opts.Logger.Warn("a process is not heard at relay.socket", "error", err)
+// serve handles one connection to its end.
+func (s *Server) serve(ctx context.Context, c *net.UnixConn) {
+	defer c.Close() //nolint:errcheck // the session is over
+	if err := checkPeer(c); err != nil {
+		s.opts.Logger.Warn("refused a process at relay.socket", "error", err)
 		return
 	}
 	stop := context.AfterFunc(ctx, func() { _ = c.Close() })
 	defer stop()
 	one := newSession(c)
-	err := one.hearHello()
+	err := one.readHello()
 	if err != nil {
 		s.opts.Logger.Warn("'heddle serve' is not understood", "error", err)
 	} else {
@@ -119,7 +121,7 @@ func (s *Server) hear(ctx context.Context, c *net.UnixConn) {
 		return
 	}
 	defer s.dismiss(one)
-	if err := one.sayHello(s.opts.Version); err != nil {
+	if err := one.sendHello(s.opts.Version); err != nil {
 		return
 	}
 	s.opts.View.link(one)
@@ -131,20 +133,20 @@ func (s *Server) hear(ctx context.Context, c *net.UnixConn) {
 	}
 }
 
-// hangsAfter is how long a serve that says nothing, and whose view has grown old, keeps another one away.
+// hangsAfter is how long the relay keeps a serve that sends nothing and whose view is stale, before another may replace it.
 const hangsAfter = 30 * time.Second
 
-// admit makes a session the one that is heard, if there is none or the one there is hangs.
+// admit makes a session the current one, if there is none or its serve hangs.
 func (s *Server) admit(one *session) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if old := s.current; old != nil {
-		if _, fresh := s.opts.View.Fresh(); fresh || clock().Sub(s.heard) < hangsAfter {
+		if _, fresh := s.opts.View.Fresh(); fresh || clock().Sub(s.lastMessage) < hangsAfter {
 			return fmt.Errorf("another 'heddle serve' (process %d) is linked to this relay; stop it first", old.peer.PID)
 		}
 		_ = old.conn.Close() // ends it
 	}
-	s.current, s.heard = one, clock()
+	s.current, s.lastMessage = one, clock()
 	return nil
 }
 
@@ -159,17 +161,17 @@ func (s *Server) dismiss(one *session) {
 // use takes a message of serve.
 func (s *Server) use(one *session, m *message) error {
 	s.mu.Lock()
-	s.heard = clock()
+	s.lastMessage = clock()
 	s.mu.Unlock()
 	switch {
 	case m.View != nil:
-		return s.opts.View.take(m.View)
-	case m.Planned != nil:
-		s.opts.View.decided(m.Planned)
-	case m.Shown != nil:
-		s.opts.View.shown(m.Shown)
-	case m.Query != nil:
-		one.send(&message{Status: &status{m.Query.ID, s.opts.Status(m.Query.App, m.Query.Offset, m.Query.Limit)}})
+		return s.opts.View.apply(m.View)
+	case m.Plans != nil:
+		s.opts.View.applyPlans(m.Plans)
+	case m.Rows != nil:
+		s.opts.View.applyRows(m.Rows)
+	case m.StatusQuery != nil:
+		one.send(&message{Status: &status{m.StatusQuery.ID, s.opts.Status(m.StatusQuery.App, m.StatusQuery.Offset, m.StatusQuery.Limit)}})
 	default:
 		return errors.New("a message is not one that serve sends")
 	}

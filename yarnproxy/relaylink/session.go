@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"heddle/core/model"
 	"heddle/core/state/snapshot"
 )
 
@@ -24,16 +25,18 @@ const (
 )
 
 // session is one connection between serve and the relay. Messages are written in the order in which they were
-// sent; of snapshots that follow each other only the newest is, as what has changed since the one before.
+// sent, except that newer asks of an application take the place of older ones that wait, and a newer snapshot that of an older one
+// at the end of the queue. A snapshot is written as what has changed since the one before.
 type session struct {
 	conn net.Conn
 	in   *reader
 	peer hello
 
-	mu    sync.Mutex // guards queue
+	mu    sync.Mutex // guards what follows
 	queue []outgoing
-	wake  chan struct{} // has room for one: the queue is not empty
-	views changes       // used by the writer alone
+	asks  map[model.AppID]int // where in queue the asks of an application are
+	wake  chan struct{}       // has room for one: the queue is not empty
+	views changes             // used by the writer alone
 }
 
 // outgoing is a message or a snapshot to be made one.
@@ -43,19 +46,19 @@ type outgoing struct {
 }
 
 func newSession(conn net.Conn) *session {
-	return &session{conn: conn, in: newReader(conn), wake: make(chan struct{}, 1)}
+	return &session{conn: conn, in: newReader(conn), wake: make(chan struct{}, 1), asks: map[model.AppID]int{}}
 }
 
-// sayHello tells the other end who speaks.
-func (s *session) sayHello(version string) error {
+// sendHello identifies this process to the other end.
+func (s *session) sendHello(version string) error {
 	if err := s.conn.SetWriteDeadline(after(greetWithin)); err != nil {
 		return err
 	}
 	return s.write(&message{Hello: &hello{format, version, os.Getpid()}})
 }
 
-// hearHello finds out who is at the other end.
-func (s *session) hearHello() error {
+// readHello finds out who is at the other end.
+func (s *session) readHello() error {
 	if err := s.conn.SetReadDeadline(after(greetWithin)); err != nil {
 		return err
 	}
@@ -76,20 +79,29 @@ func (s *session) hearHello() error {
 }
 
 // send queues a message, and reports whether there was room. It never blocks.
-func (s *session) send(m *message) bool { return s.put(outgoing{message: m}) }
+func (s *session) send(m *message) bool { return s.enqueue(outgoing{message: m}) }
 
 // publish queues a snapshot, in place of the one that is last in the queue.
-func (s *session) publish(of *snapshot.Snapshot) { s.put(outgoing{snapshot: of}) }
+func (s *session) publish(of *snapshot.Snapshot) { s.enqueue(outgoing{snapshot: of}) }
 
-func (s *session) put(o outgoing) bool {
+func (s *session) enqueue(o outgoing) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if o.message != nil && o.message.Asks != nil {
+		if i, queued := s.asks[o.message.Asks.App]; queued {
+			s.queue[i] = o
+			return true
+		}
+	}
 	if last := len(s.queue) - 1; o.snapshot != nil && last >= 0 && s.queue[last].snapshot != nil {
 		s.queue[last] = o
 		return true
 	}
 	if len(s.queue) >= queueLength {
 		return false
+	}
+	if o.message != nil && o.message.Asks != nil {
+		s.asks[o.message.Asks.App] = len(s.queue)
 	}
 	s.queue = append(s.queue, o)
 	select {
@@ -105,6 +117,7 @@ func (s *session) take() []outgoing {
 	defer s.mu.Unlock()
 	all := s.queue
 	s.queue = nil
+	clear(s.asks)
 	return all
 }
 
@@ -124,7 +137,11 @@ func (s *session) writing(ctx context.Context) error {
 			if err := s.conn.SetWriteDeadline(after(writeWithin)); err != nil {
 				return err
 			}
-			if err := s.write(m); err != nil {
+			err := s.write(m)
+			if errors.Is(err, errTooLong) && o.message != nil {
+				continue // the other end waits in vain for it; the link stays
+			}
+			if err != nil {
 				return err
 			}
 		}
@@ -172,11 +189,11 @@ func clock() time.Time {
 // after is a deadline.
 func after(d time.Duration) time.Time { return clock().Add(d) }
 
-// errStranger says that a process of another user is at the other end.
-var errStranger = errors.New("the process at the other end belongs to another user")
+// errOtherUser is the error of a peer that is a process of another user.
+var errOtherUser = errors.New("the process at the other end belongs to another user")
 
-// trusted checks that the other end of a Unix socket is a process of the same user, or of root.
-func trusted(c *net.UnixConn) error {
+// checkPeer checks that the other end of a Unix socket is a process of the same user, or of root.
+func checkPeer(c *net.UnixConn) error {
 	raw, err := c.SyscallConn()
 	if err != nil {
 		return err
@@ -188,7 +205,7 @@ func trusted(c *net.UnixConn) error {
 		return fmt.Errorf("finding out whose process is at the other end: %w", err)
 	}
 	if cred.Uid != 0 && int64(cred.Uid) != int64(os.Geteuid()) {
-		return fmt.Errorf("%w (user %d, process %d)", errStranger, cred.Uid, cred.Pid)
+		return fmt.Errorf("%w (user %d, process %d)", errOtherUser, cred.Uid, cred.Pid)
 	}
 	return nil
 }

@@ -22,17 +22,19 @@ const (
 	maxPlanning = 1024
 )
 
-// View is the cluster as serve last told it. The relay asks it for every allocate call, and it answers from
+// View is the cluster as serve last sent it. The relay asks it for every allocate call, and it answers from
 // memory. It is safe for concurrent use.
 type View struct {
 	now func() time.Time
 
-	mu       sync.RWMutex // guards what follows
+	applying sync.Mutex // held by apply; guards nodes
+	nodes    map[model.NodeID]node
+
+	mu       sync.RWMutex // guards what follows; allocate calls wait for it
 	serve    *session     // nil while none is linked
 	version  uint64
 	stale    model.Time // when what is here becomes too old to act on
 	site     *asks.Site
-	nodes    map[model.NodeID]node
 	apps     map[model.AppID]amrm.App
 	plans    map[stageOfApp]asks.Target
 	newer    map[stageOfApp]asks.Target // decided since the last view
@@ -43,7 +45,7 @@ type View struct {
 
 // shownRows are rows that the ResourceManager showed, and when they were asked for.
 type shownRows struct {
-	of    shown
+	of    outstandingRows
 	asked model.Time
 }
 
@@ -51,40 +53,33 @@ var _ amrm.Guide = (*View)(nil)
 
 // NewView returns a view that knows nothing.
 func NewView(now func() time.Time) *View {
-	v := &View{now: now, planning: map[uint64]chan struct{}{}}
+	v := &View{now: now, nodes: map[model.NodeID]node{}, planning: map[uint64]chan struct{}{}}
 	v.forget()
 	return v
 }
 
 func (v *View) time() model.Time { return model.Time(v.now().UnixMilli()) }
 
-// forget empties the view. The lock is held.
+// forget empties the view but for its nodes. The lock is held.
 func (v *View) forget() {
-	v.nodes, v.apps = map[model.NodeID]node{}, map[model.AppID]amrm.App{}
+	v.apps, v.rows = map[model.AppID]amrm.App{}, map[model.AppID]shownRows{}
 	v.plans, v.newer = map[stageOfApp]asks.Target{}, map[stageOfApp]asks.Target{}
-	v.rows, v.site = map[model.AppID]shownRows{}, nil
 }
 
-// take makes a view from serve the newest.
-func (v *View) take(n *view) error {
+// apply makes a view from serve the newest. It groups nodes by rack before it takes the lock that allocate calls wait for.
+func (v *View) apply(n *view) error {
+	v.applying.Lock()
+	defer v.applying.Unlock()
+	site, err := v.siteAfter(n)
+	if err != nil {
+		return err
+	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if !n.Whole && n.Version <= v.version {
-		return fmt.Errorf("a view has version %d and follows %d", n.Version, v.version)
-	}
 	if n.Whole {
 		v.forget()
 	}
-	v.version, v.stale = n.Version, n.StaleAfter
-	for i := range n.Nodes {
-		v.nodes[n.Nodes[i].ID] = n.Nodes[i]
-	}
-	for _, id := range n.GoneNodes {
-		delete(v.nodes, id)
-	}
-	if len(n.Nodes)+len(n.GoneNodes) > 0 || v.site == nil || v.site.VCores != n.VCores {
-		v.site = siteOf(v.nodes, n.VCores)
-	}
+	v.version, v.stale, v.site = n.Version, n.StaleAfter, site
 	for i := range n.Apps {
 		a := &n.Apps[i]
 		v.apps[a.ID] = amrm.App{ID: a.ID, Type: a.Type, User: a.User, Queue: a.Queue, Tags: a.Tags}
@@ -106,6 +101,29 @@ func (v *View) take(n *view) error {
 		}
 	}
 	return nil
+}
+
+// siteAfter applies the nodes of a view and returns the site with them: the one that is there if no node changed.
+func (v *View) siteAfter(n *view) (*asks.Site, error) {
+	v.mu.RLock()
+	site, version := v.site, v.version
+	v.mu.RUnlock()
+	if !n.Whole && n.Version <= version {
+		return nil, fmt.Errorf("a view has version %d and follows %d", n.Version, version)
+	}
+	if n.Whole {
+		v.nodes, site = map[model.NodeID]node{}, nil
+	}
+	for i := range n.Nodes {
+		v.nodes[n.Nodes[i].ID] = n.Nodes[i]
+	}
+	for _, id := range n.GoneNodes {
+		delete(v.nodes, id)
+	}
+	if len(n.Nodes)+len(n.GoneNodes) == 0 && site != nil && site.VCores == n.VCores {
+		return site, nil
+	}
+	return siteOf(v.nodes, n.VCores), nil
 }
 
 func (t *target) inForce() asks.Target {
@@ -216,7 +234,7 @@ func (v *View) plan(ctx context.Context, app model.AppID, rows []model.AskRow) (
 		within = model.Duration(end.Sub(clock()).Milliseconds())
 	}
 	v.lastID++
-	if !v.serve.send(&message{Plan: &planNow{v.lastID, app, v.time(), rows, within}}) {
+	if !v.serve.send(&message{PlanRequest: &planRequest{v.lastID, app, v.time(), rows, within}}) {
 		return nil, false
 	}
 	done = make(chan struct{})
@@ -224,8 +242,8 @@ func (v *View) plan(ctx context.Context, app model.AppID, rows []model.AskRow) (
 	return done, true
 }
 
-// decided takes the plans of planNow. They are in force until the next view, which has them.
-func (v *View) decided(p *planned) {
+// applyPlans takes the plans of planRequest. They are in force until the next view, which has them.
+func (v *View) applyPlans(p *planAnswer) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for i := range p.Targets {
@@ -244,7 +262,7 @@ func (v *View) Pending(app model.AppID) (rows []model.AskRow, at model.Time, ok 
 	defer v.mu.Unlock()
 	r, now := v.rows[app], v.time()
 	if r.asked == 0 || now.Sub(r.asked) >= showAgainAfter || now < r.asked {
-		if v.serve != nil && v.serve.send(&message{Show: &showRows{app}}) {
+		if v.serve != nil && v.serve.send(&message{RowsQuery: &rowsQuery{app}}) {
 			r.asked = now
 			v.rows[app] = r
 		}
@@ -252,8 +270,8 @@ func (v *View) Pending(app model.AppID) (rows []model.AskRow, at model.Time, ok 
 	return r.of.Rows, r.of.At, r.of.At != 0
 }
 
-// shown takes the rows of an application.
-func (v *View) shown(s *shown) {
+// applyRows takes the rows of an application.
+func (v *View) applyRows(s *outstandingRows) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if r, waiting := v.rows[s.App]; waiting {
@@ -262,12 +280,12 @@ func (v *View) shown(s *shown) {
 	}
 }
 
-// Observe implements amrm.Guide: it tells serve what an application asks for. Without room, or without serve, it
+// Observe implements amrm.Guide: it sends serve what an application asks for. Without room, or without serve, it
 // is dropped until the application's next change.
 func (v *View) Observe(app model.AppID, rows []model.AskRow) {
 	v.mu.RLock()
 	defer v.mu.RUnlock()
 	if v.serve != nil {
-		v.serve.send(&message{Asked: &asked{app, v.time(), rows}})
+		v.serve.send(&message{Asks: &appAsks{app, v.time(), rows}})
 	}
 }

@@ -9,17 +9,15 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
 	"github.com/oklog/run"
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/exporter-toolkit/web"
 
-	"heddle/cmd/heddle/internal/servicelog"
 	"heddle/cmd/heddle/internal/settings"
+	"heddle/cmd/heddle/internal/webserver"
 	"heddle/configs"
 	"heddle/core/state/snapshot"
 	"heddle/metrics"
@@ -77,7 +75,7 @@ func New(o Options) (*Process, error) {
 	return p, err
 }
 
-func (p *Process) linked() (linked, is bool) {
+func (p *Process) linked() (linked, wanted bool) {
 	linked, _ = p.view.Fresh()
 	return linked, true
 }
@@ -90,44 +88,26 @@ func (p *Process) Open(ctx context.Context) error {
 	if err := p.relay.Listen(ctx); err != nil {
 		return err
 	}
-	addr := p.cfg.Load().Config.Relay.WebListenAddress
 	var err error
-	if p.web, err = (&net.ListenConfig{}).Listen(ctx, "tcp", addr); err != nil {
-		return fmt.Errorf("listen on %s: %w; choose another with --web.listen-address", addr, err)
-	}
-	return nil
+	p.web, err = webserver.Listen(ctx, p.cfg.Load().Config.Relay.WebListenAddress)
+	return err
 }
 
 // Run relays until ctx ends or a part fails. Open comes first.
 func (p *Process) Run(ctx context.Context) error {
-	server := &http.Server{Handler: p.handler(), ReadHeaderTimeout: 5 * time.Second}
+	server := webserver.New(p.handler(), p.opts.WebConfig, p.log)
 	var g run.Group
 	for _, part := range []func(context.Context) error{p.relay.Run, p.link.Run} {
 		running, stop := context.WithCancel(ctx)
 		g.Add(func() error { return part(running) }, func(error) { stop() })
 	}
-	g.Add(func() error { return p.serveHTTP(server) }, func(error) {
-		stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-		defer cancel()
-		_ = server.Shutdown(stop)
-	})
+	g.Add(func() error { return server.Serve(p.web) }, func(error) { server.Stop(ctx) })
 	s := p.relay.Status()
 	for _, l := range s.Listeners {
 		p.log.Info("listening for ApplicationMasters", "rm", l.RM, "address", l.Address, "upstream", l.Upstream)
 	}
 	p.log.Info("relaying", "mode", p.cfg.Load().Config.Mode, "socket", p.cfg.Load().Config.Relay.Socket, "url", "http://"+p.web.Addr().String(), "version", p.opts.Version)
 	return g.Run()
-}
-
-func (p *Process) serveHTTP(server *http.Server) error {
-	none := false
-	err := web.ServeMultiple([]net.Listener{p.web}, server, &web.FlagConfig{
-		WebListenAddresses: &[]string{}, WebSystemdSocket: &none, WebConfigFile: &p.opts.WebConfig,
-	}, servicelog.Slog(p.log))
-	if errors.Is(err, http.ErrServerClosed) {
-		return nil
-	}
-	return err
 }
 
 // health is GET /healthz. It is 200 while the relay passes calls on, be serve linked or not.
@@ -154,21 +134,10 @@ func (p *Process) handler() http.Handler {
 // Reload loads the configuration again and applies those settings that may change while the relay runs. If
 // loading fails, the current configuration stays.
 func (p *Process) Reload(_ context.Context, load func() (*configs.Loaded, error)) {
-	next, err := load()
-	if err != nil {
-		p.log.Error("configuration not reloaded; the one in force stays", "error", err)
+	next, ok := settings.Next(p.log, p.cfg.Load(), load)
+	if !ok {
 		return
 	}
-	old := p.cfg.Load()
-	changed, refused := configs.Reloadable(&old.Config, &next.Config)
-	if len(refused) > 0 {
-		p.log.Warn("these keys need a restart and stay as they were", "keys", strings.Join(refused, " "))
-	}
-	next.Config = configs.Reload(&old.Config, &next.Config)
 	p.relay.Apply(settings.RelayRules(&next.Config))
-	if l, ok := p.log.(*servicelog.Log); ok {
-		l.Reconfigure(&next.Config.Log)
-	}
-	p.cfg.Store(next)
-	p.log.Info("configuration reloaded", "changed", strings.Join(changed, " "), "hash", next.Hash()[:12])
+	settings.InForce(p.log, p.cfg.Swap(next), next)
 }

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// sourcesReadLimit bounds the wait for every source before the relay is told of the cluster.
+	// sourcesReadLimit bounds the wait for every source before the relay is sent a view.
 	sourcesReadLimit = 20 * time.Second
 	// statusWithin bounds the wait for the relay's answer to a question.
 	statusWithin = 2 * time.Second
@@ -48,7 +48,7 @@ func (s *Service) plansAreComplete() func(*snapshot.Snapshot) bool {
 			return true
 		}
 		if s.opts.Now().After(limit) {
-			s.log.Warn("the relay is told of the cluster although not every source has answered: plans lack their data until they do")
+			s.log.Warn("the relay is sent a view although not every source has answered: plans lack the data of those that have not")
 			return true
 		}
 		return false

@@ -2,11 +2,9 @@ package service
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"heddle/cmd/heddle/internal/loop"
-	"heddle/cmd/heddle/internal/servicelog"
 	"heddle/cmd/heddle/internal/settings"
 	"heddle/configs"
 	"heddle/core/model"
@@ -16,17 +14,10 @@ import (
 // Reload loads the configuration again and applies those settings that may change
 // while the service runs. If loading fails, the current configuration stays.
 func (s *Service) Reload(ctx context.Context, load func() (*configs.Loaded, error)) {
-	next, err := load()
-	if err != nil {
-		s.log.Error("configuration not reloaded; the one in force stays", "error", err)
+	next, ok := settings.Next(s.log, s.cfg.Load(), load)
+	if !ok {
 		return
 	}
-	old := s.cfg.Load()
-	changed, refused := configs.Reloadable(&old.Config, &next.Config)
-	if len(refused) > 0 {
-		s.log.Warn("these keys need a restart and stay as they were", "keys", strings.Join(refused, " "))
-	}
-	next.Config = configs.Reload(&old.Config, &next.Config)
 	cfg := &next.Config
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
@@ -49,9 +40,5 @@ func (s *Service) Reload(ctx context.Context, load func() (*configs.Loaded, erro
 		s.log.Error("configuration not reloaded; the one in force stays", "error", err)
 		return
 	}
-	if l, ok := s.log.(*servicelog.Log); ok {
-		l.Reconfigure(&cfg.Log)
-	}
-	s.cfg.Store(next)
-	s.log.Info("configuration reloaded", "changed", strings.Join(changed, " "), "hash", next.Hash()[:12])
+	settings.InForce(s.log, s.cfg.Swap(next), next)
 }

@@ -3,44 +3,31 @@ package service
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net"
-	"net/http"
 	"sync"
-	"time"
 
 	"github.com/oklog/run"
-	"github.com/prometheus/exporter-toolkit/web"
 
 	"heddle/cmd/heddle/internal/historyfile"
 	"heddle/cmd/heddle/internal/loop"
-	"heddle/cmd/heddle/internal/servicelog"
+	"heddle/cmd/heddle/internal/webserver"
 	"heddle/core/model"
 )
 
 // Open opens the address of REST.
 func (s *Service) Open(ctx context.Context) (net.Listener, error) {
-	addr := s.cfg.Load().Config.Web.ListenAddress
-	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
-	if err != nil {
-		return nil, fmt.Errorf("listen on %s: %w; choose another with --web.listen-address", addr, err)
-	}
-	return l, nil
+	return webserver.Listen(ctx, s.cfg.Load().Config.Web.ListenAddress)
 }
 
 // Run serves until ctx ends or a part fails. The sources stop first and the loop last, so
 // that queued observations are still applied and recorded.
 func (s *Service) Run(ctx context.Context, l net.Listener, rec loop.Recorder) error {
-	server := &http.Server{Handler: s.handler(), ReadHeaderTimeout: 5 * time.Second}
+	server := webserver.New(s.handler(), s.opts.WebConfig, s.log)
 	var g run.Group
 	g.Add(func() error {
 		s.log.Info("serving", "mode", s.cfg.Load().Config.Mode, "policy", s.Policy(), "url", "http://"+l.Addr().String(), "version", s.opts.Version)
-		return s.serveHTTP(server, l)
-	}, func(error) {
-		stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-		defer cancel()
-		_ = server.Shutdown(stop)
-	})
+		return server.Serve(l)
+	}, func(error) { server.Stop(ctx) })
 	observe, stop := context.WithCancel(ctx)
 	g.Add(func() error { return s.Observe(observe, rec) }, func(error) { stop() })
 	if s.link != nil {
@@ -67,17 +54,6 @@ func (s *Service) Observe(ctx context.Context, rec loop.Recorder) error {
 	parts.Wait()
 	s.history.Save(s.loop.FinalHistory())
 	if ctx.Err() != nil || errors.Is(err, context.Canceled) {
-		return nil
-	}
-	return err
-}
-
-func (s *Service) serveHTTP(server *http.Server, l net.Listener) error {
-	none := false
-	err := web.ServeMultiple([]net.Listener{l}, server, &web.FlagConfig{
-		WebListenAddresses: &[]string{}, WebSystemdSocket: &none, WebConfigFile: &s.opts.WebConfig,
-	}, servicelog.Slog(s.log))
-	if errors.Is(err, http.ErrServerClosed) {
 		return nil
 	}
 	return err

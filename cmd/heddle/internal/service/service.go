@@ -100,7 +100,7 @@ func (s *Service) newMetrics(cfg *configs.Config) error {
 		Snapshot: s.Snapshot, Now: s.opts.Now, Policy: s.Policy, Version: s.opts.Version, Revision: s.opts.Revision,
 		ConfigHash: func() string { return s.cfg.Load().Hash() },
 		Sources:    s.sources.Names(), Queues: queues(),
-		Linked: func() (linked, is bool) { return s.wantsRelay(cfg) && s.link.Linked(), s.wantsRelay(cfg) },
+		Linked: func() (linked, wanted bool) { return s.wantsRelay(cfg) && s.link.Linked(), s.wantsRelay(cfg) },
 	})
 	s.scrape = metrics.Handler(reg, s.log)
 	return err
