@@ -37,8 +37,9 @@ type trial struct {
 // allScenarios are those there are.
 func allScenarios() []*scenario {
 	return []*scenario{
-		oneJob("concentrated", "a terasort of input on one rack", func(c *hadoop.Cluster) []string { return c.HostsOf("/rack1") }, 2),
-		oneJob("even", "a terasort of input on all hosts", func(c *hadoop.Cluster) []string { return c.Hosts() }, 1),
+		oneJob("concentrated", "a terasort of input on one rack", func(c *hadoop.Cluster) []string { return c.HostsOf("/rack1") }, 2, 1),
+		oneJob("even", "a terasort of input on all hosts", func(c *hadoop.Cluster) []string { return c.Hosts() }, 1, 1),
+		oneJob("replicated", "a terasort of input on all hosts with three replicas", func(c *hadoop.Cluster) []string { return c.Hosts() }, 1, 3),
 		chain(),
 		pair(),
 	}
@@ -51,8 +52,8 @@ const (
 )
 
 // terasortInput writes the input of a terasort, so many files on each host.
-func terasortInput(ctx context.Context, c *hadoop.Cluster, dir string, hosts []string, perHost int) error {
-	return c.TeraInput(ctx, dir, hosts, perHost, int64(terasortBytes/(len(hosts)*perHost)))
+func terasortInput(ctx context.Context, c *hadoop.Cluster, dir string, hosts []string, perHost, replicas int) error {
+	return c.ReplicatedTeraInput(ctx, dir, hosts, perHost, int64(terasortBytes/(len(hosts)*perHost)), replicas)
 }
 
 // terasort runs one into a directory below the trial's.
@@ -62,12 +63,12 @@ func (r *trial) terasort(in, out string) ended {
 }
 
 // oneJob is a terasort alone.
-func oneJob(name, about string, hosts func(*hadoop.Cluster) []string, perHost int) *scenario {
+func oneJob(name, about string, hosts func(*hadoop.Cluster) []string, perHost, replicas int) *scenario {
 	in := "/in-" + name
 	return &scenario{
 		name: name, about: about, policies: []string{"shufflewatcher"}, columns: []string{"application seconds"},
 		input: func(ctx context.Context, c *hadoop.Cluster) error {
-			return terasortInput(ctx, c, in, hosts(c), perHost)
+			return terasortInput(ctx, c, in, hosts(c), perHost, replicas)
 		},
 		run: func(r *trial) []float64 { return []float64{r.terasort(in, "").seconds()} },
 	}
@@ -131,7 +132,7 @@ func pair() *scenario {
 		input: func(ctx context.Context, c *hadoop.Cluster) error {
 			return errors.Join(
 				c.TeraInput(ctx, spread, c.Hosts(), 2, 16_500_000),
-				terasortInput(ctx, c, concentrated, c.HostsOf("/rack1"), 2))
+				terasortInput(ctx, c, concentrated, c.HostsOf("/rack1"), 2, 1))
 		},
 		run: func(r *trial) []float64 {
 			light := r.start("wordmean", spread, r.dir+"/mean")
