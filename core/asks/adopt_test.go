@@ -16,35 +16,39 @@ func TestAdoptAfterGrants(t *testing.T) {
 		{Priority: 10, RequestID: -1, ResourceName: "*", Count: 3},
 		{Priority: 10, RequestID: -1, ResourceName: "/rack1", Count: 3, RelaxLocality: true},
 	}
-	listening := func() *asks.Table {
-		table := asks.New(asks.Limits{})
-		table.Listen()
-		table.Response(2000, &asks.Response{ResponseID: 8, Granted: []asks.Grant{{ID: asks.ContainerID{Attempt: 1, ID: 2}, Key: key, Host: "w11"}}}, nil)
-		return table
+	pass := &asks.Intent{Pass: model.PassStale}
+	resyncing := func() *asks.Attempt {
+		a := asks.NewAttempt(asks.Limits{})
+		a.Request(500, &asks.Request{ResponseID: 7}, pass)
+		a.Response(2000, &asks.Response{ResponseID: 8, Granted: []asks.Grant{{ID: asks.ContainerID{Attempt: 1, ID: 2}, Key: key, Host: "w11"}}}, nil)
+		return a
 	}
-	outstanding := func(table *asks.Table) int {
+	outstanding := func(a *asks.Attempt) int {
 		sum := 0
-		for _, row := range table.Own() {
+		for _, row := range a.Table().Own() {
 			if row.ResourceName == model.AnyName {
 				sum += row.Count
 			}
 		}
 		return sum
 	}
-	table := listening()
-	if table.Adopt(3000, 1000, pin) || outstanding(table) != 0 {
-		t.Errorf("rows of before a grant are adopted: %v", table.Own())
+	shown := func(a *asks.Attempt, now, read model.Time) bool {
+		a.Reconcile(now, read, pin)
+		return a.State() == asks.InSync
 	}
-	if !table.Adopt(4000, 3000, pin) || outstanding(table) != 3 {
-		t.Errorf("rows of after a grant are not: %v", table.Own())
+	a := resyncing()
+	if shown(a, 3000, 1000) || outstanding(a) != 0 {
+		t.Errorf("rows of before a grant are adopted: %v", a.Table().Own())
 	}
-	table = listening()
-	pass := &asks.Intent{Pass: model.PassStale}
-	table.Request(3000, &asks.Request{ResponseID: 8, Rows: []asks.Row{{Key: key, Name: model.AnyName, Count: 2, Relax: true}}}, pass)
-	if !table.Adopt(3000, 1000, pin) || outstanding(table) != 2 {
-		t.Errorf("the application wants 2: %v", table.Own())
+	if !shown(a, 4000, 3000) || outstanding(a) != 3 {
+		t.Errorf("rows of after a grant are not: %v", a.Table().Own())
 	}
-	edit := table.Request(4000, &asks.Request{ResponseID: 9}, pass)
+	a = resyncing()
+	a.Request(3000, &asks.Request{ResponseID: 8, Rows: []asks.Row{{Key: key, Name: model.AnyName, Count: 2, Relax: true}}}, pass)
+	if !shown(a, 3000, 1000) || outstanding(a) != 2 {
+		t.Errorf("the application wants 2: %v", a.Table().Own())
+	}
+	edit := a.Request(4000, &asks.Request{ResponseID: 9}, pass)
 	if len(edit.Rows) == 0 || edit.Rows[0].Name != model.AnyName || edit.Rows[0].Count != 2 || !edit.Rows[0].Relax {
 		t.Errorf("the pin is undone with %+v, want 2 anywhere first", edit.Rows)
 	}

@@ -133,14 +133,14 @@ func (l *lastCall) write(r *raws) *journalCall {
 	return j
 }
 
-// Unmarshal restores a table that Marshal wrote, by this version of heddle or an
+// unmarshal restores a table that Marshal wrote, by this version of heddle or an
 // earlier one. The limits stay those of New. After an error the table is as it was.
 //
 // The journal has to be written before a call that changed the table goes on.
 // Calls that changed nothing may be missing in it (Version), so that the table has
 // its doubts about the next call: it may be a repetition of one that is not known, and
 // rows that are added to it are sent once more at the call after it.
-func (t *Table) Unmarshal(data []byte) error {
+func (t *Table) unmarshal(data []byte) error {
 	var j journal
 	if err := json.Unmarshal(data, &j); err != nil {
 		return fmt.Errorf("read an ask table: %w: %w", ErrJournal, err)

@@ -16,7 +16,7 @@ type key struct {
 	news news
 }
 
-// news is what came up of a key while its table listens (Listen). It is not in the journal.
+// news is what the application sent and was granted at a key since its attempt is Resyncing. It is not in the journal.
 type news struct {
 	said    map[string]bool // rows, by name
 	granted model.Time      // when one last was; 0 is never
@@ -170,7 +170,7 @@ func (k *key) sayAny(r *Row) {
 	k.Own[model.AnyName] = ownRow{Count: r.Count, Relax: r.Relax, Labelled: r.Labelled}
 }
 
-// hear notes that the application said a row while the table listens.
+// hear records that the application sent a row during a resync.
 func (n *news) hear(name string) {
 	if n.said == nil {
 		n.said = map[string]bool{}

@@ -56,7 +56,7 @@ func (r *round) hear() {
 		}
 		k.said.tail = i
 		k.say(&r.rows[i])
-		if r.listens {
+		if r.resyncing {
 			k.news.hear(r.rows[i].Name)
 		}
 	}

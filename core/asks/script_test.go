@@ -28,11 +28,12 @@ import (
 //	                                        containers are numbered from 1
 //	register                                the ApplicationMaster registers again
 //	restart                                 the relay: journal written and read
-//	adopt                                   a relay without a journal; rows as of am
+//	adopt                                   a relay without a journal takes a call, and is shown what is pending: rows as of am
 //	keys                                    what people are told
 //	own                                     what the application waits for
 type script struct {
 	*rig
+	attempt *asks.Attempt
 	limits  asks.Limits
 	cluster *asks.Site
 }
@@ -48,6 +49,7 @@ func TestScripts(t *testing.T) {
 			t.Parallel()
 			s := &script{limits: limits(), cluster: site(2, 2, 2)}
 			s.rig = newRig(s.limits, s.cluster)
+			s.begin()
 			datadriven.RunTest(t, path, s.run)
 		})
 	}
@@ -77,7 +79,7 @@ func (s *script) run(t *testing.T, d *datadriven.TestData) string {
 	case "rm":
 		s.rm(t, d)
 	case "register":
-		s.table.Register(nil, s.intent.Site)
+		s.attempt.Register(nil, s.intent.Site)
 		s.id = 0
 	case "restart":
 		s.restart(t)
@@ -86,7 +88,7 @@ func (s *script) run(t *testing.T, d *datadriven.TestData) string {
 	case "keys":
 		return s.keys()
 	case "own":
-		return rowsOf(s.table.Own()) + "\n"
+		return rowsOf(s.attempt.Table().Own()) + "\n"
 	default:
 		t.Fatalf("%s: no command %q", d.Pos, d.Cmd)
 	}
@@ -131,7 +133,13 @@ func (s *script) setLimits(t *testing.T, d *datadriven.TestData) {
 		l.Spread = asks.Spread(v[0])
 	}
 	l.MaxKeys, l.MaxRows = number(t, d, "keys", l.MaxKeys), number(t, d, "rows", l.MaxRows)
-	s.table, s.id = asks.New(*l), 0
+	s.begin()
+}
+
+// begin is another attempt, which has just registered.
+func (s *script) begin() {
+	s.attempt, s.id = asks.NewAttempt(s.limits), 0
+	s.attempt.Register(nil, s.intent.Site)
 }
 
 func (s *script) plan(t *testing.T, d *datadriven.TestData) {
@@ -185,7 +193,7 @@ func (s *script) am(t *testing.T, d *datadriven.TestData) string {
 	for _, v := range list(d, "release") {
 		r.Releases = append(r.Releases, asks.ContainerID{Attempt: 1, ID: int64(integer(t, v))})
 	}
-	e := s.table.Request(s.now, &r, &s.intent)
+	e := s.attempt.Request(s.now, &r, &s.intent)
 	s.id++
 	return text(e)
 }
@@ -208,17 +216,18 @@ func (s *script) rm(t *testing.T, d *datadriven.TestData) {
 		id, status, _ := strings.Cut(v, ":")
 		a.Ended = append(a.Ended, asks.Ended{ID: asks.ContainerID{Attempt: 1, ID: int64(integer(t, id))}, ExitStatus: int32(integer(t, status))})
 	}
-	s.table.Response(s.now, &a, s.intent.Site)
+	s.attempt.Response(s.now, &a, s.intent.Site)
 }
 
 func (s *script) restart(t *testing.T) {
 	t.Helper()
-	data, err := s.table.Marshal()
+	data, err := s.attempt.Table().Marshal()
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.table = asks.New(s.limits)
-	if err := s.table.Unmarshal(data); err != nil {
+	last := s.attempt.ResponseID()
+	s.attempt = asks.NewAttempt(s.limits)
+	if err := s.attempt.Restore(last, data); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -232,9 +241,10 @@ func (s *script) adopt(t *testing.T, d *datadriven.TestData) {
 			Count: int(r.Count), RelaxLocality: r.Relax,
 		})
 	}
-	s.table = asks.New(s.limits)
-	s.table.Listen()
-	s.table.Adopt(s.now, s.now, pending)
+	s.attempt = asks.NewAttempt(s.limits)
+	s.attempt.Request(s.now, &asks.Request{ResponseID: s.id}, &s.intent)
+	s.id++
+	s.attempt.Reconcile(s.now, s.now, pending)
 }
 
 func rowsOf(rows []model.AskRow) string {
@@ -253,7 +263,7 @@ func rowsOf(rows []model.AskRow) string {
 
 func (s *script) keys() string {
 	var b strings.Builder
-	for _, k := range s.table.Keys() {
+	for _, k := range s.attempt.Table().Keys() {
 		fmt.Fprintf(&b, "%d %s: asked [%s], sent [%s]", k.Priority, k.Stage, rowsOf(k.Asked), rowsOf(k.Sent))
 		if k.Action != "" {
 			fmt.Fprintf(&b, ", %s since %g s until %g s", k.Action, float64(k.Since)/1000, float64(k.Deadline)/1000)

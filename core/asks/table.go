@@ -21,7 +21,7 @@ type Table struct {
 	keys        []*key // by priority, then request id
 	running     running
 	constrained bool   // there were scheduling requests
-	listens     bool   // part of what is at the ResourceManager is not known
+	resyncing   bool   // the rows at the ResourceManager are not known yet: calls and grants are recorded until adopt
 	call        uint32 // calls so far, repetitions aside
 	doubt       bool   // the next call may be a repetition of one that is not known
 	last        lastCall
@@ -49,16 +49,23 @@ type quiet struct {
 
 // New returns the table of an attempt that has asked for nothing yet.
 func New(l Limits) *Table {
+	t := &Table{
+		running: running{}, hosts: hosts{denied: map[string]bool{}, lost: map[string]model.Time{}},
+		round: round{tally: map[tallyKey]int{}},
+	}
+	t.setLimits(l)
+	return t
+}
+
+// setLimits replaces the limits. They apply from the next call on.
+func (t *Table) setLimits(l Limits) {
 	if l.MaxKeys <= 0 {
 		l.MaxKeys = defaultKeys
 	}
 	if l.MaxRows <= 0 {
 		l.MaxRows = defaultRows
 	}
-	return &Table{
-		limits: l, running: running{}, hosts: hosts{denied: map[string]bool{}, lost: map[string]model.Time{}},
-		round: round{tally: map[tallyKey]int{}},
-	}
+	t.limits, t.dirty = l, true
 }
 
 // Request takes an allocate call of the application and returns what to send.
@@ -157,7 +164,7 @@ func (t *Table) granted(now model.Time, g *Grant, site *Site) {
 	}
 	if k := t.key(g.Key); k != nil {
 		t.change()
-		if t.listens {
+		if t.resyncing {
 			k.news.granted = now
 		}
 		rack := t.running.start(g, k, site)
@@ -166,17 +173,17 @@ func (t *Table) granted(now model.Time, g *Grant, site *Site) {
 	}
 }
 
-// Register starts the attempt's table afresh: the application will say
-// everything again (after a failover, or a new attempt). Containers that run on are kept.
-func (t *Table) Register(running []Grant, site *Site) {
+// register drops every ask: the application asks for everything again after it
+// has registered. Containers that are still running are kept.
+func (t *Table) register(running []Grant, site *Site) {
 	for _, k := range t.keys {
 		k.forget()
 		k.drop()
 		k.Batches, k.Template = nil, nil
-		k.Shown = shown{Stage: k.Shown.Stage}
+		k.Shown, k.news = shown{Stage: k.Shown.Stage}, news{}
 	}
 	clear(t.denied)
-	t.constrained, t.last, t.answer, t.doubt = false, lastCall{}, answered{}, false
+	t.constrained, t.last, t.answer, t.doubt, t.resyncing = false, lastCall{}, answered{}, false, false
 	for i := range running {
 		g := &running[i]
 		if _, known := t.running[g.ID]; known {
@@ -189,13 +196,9 @@ func (t *Table) Register(running []Grant, site *Site) {
 	t.change()
 }
 
-// Listen has a table that knows nothing of its attempt, which was met in the
-// middle of its life, note what comes up until the rest is adopted.
-func (t *Table) Listen() { t.listens = true }
-
-// Adopt tells a table that listens what the ResourceManager holds: rows that were
-// read, at a time, after the table began to listen. What the application has not
-// said since is taken from them. Strict rows that no application of its kind sends
+// adopt completes a resync with the rows that the ResourceManager held at a time
+// after it began. Rows that the application has not sent since are taken from
+// them. Strict rows that no application of its kind sends
 // are what an earlier relay left: they are undone at the next call, in full, and
 // once more at the one after it, as the first may be a repetition, which the
 // ResourceManager does not apply.
@@ -203,7 +206,7 @@ func (t *Table) Listen() { t.listens = true }
 // Of a key of which containers were granted after the read, and the application has
 // not said what it still wants, the rows count too many. It is left alone: all is
 // false, and rows that are read later are to be adopted too.
-func (t *Table) Adopt(now, read model.Time, pending []model.AskRow) (all bool) {
+func (t *Table) adopt(now, read model.Time, pending []model.AskRow) (all bool) {
 	all = true
 	for i := range pending {
 		p := &pending[i]
@@ -222,7 +225,7 @@ func (t *Table) Adopt(now, read model.Time, pending []model.AskRow) (all bool) {
 			k.news = news{}
 		}
 	}
-	t.listens = !all
+	t.resyncing = !all
 	t.change()
 	return all
 }

@@ -10,9 +10,9 @@ import (
 	"heddle/core/model"
 )
 
-// Relay is what stands between the application and the ResourceManager: an ask
-// table, what it is told of the cluster and the plan, and a check of what it
-// sends. It is not safe for concurrent use.
+// Relay stands between the application and the ResourceManager. It drives an
+// asks.Attempt as the relay does, with a cluster, plans and a journal of its own,
+// and checks what it sends. It is not safe for concurrent use.
 type Relay struct {
 	Limits asks.Limits
 	Plans  []Plan // by time
@@ -21,43 +21,28 @@ type Relay struct {
 	// Tamper changes what is sent, so that a test can see that a wrong relay is found out; nil changes nothing.
 	Tamper func(rows []asks.Row) []asks.Row
 
-	table  *asks.Table
+	asks   *asks.Attempt
 	site   *asks.Site
 	stages map[asks.Key]model.Stage
-	saved  []byte // the journal, at its latest: written when a call has rows, and else some time after it
-	before sent   // the last call
-	last   int32  // response id of the last call, -1 when it has just registered
-	known  bool   // last is
-	doubt  doubt
+	before sent // the last call
+
+	saved   []byte // the table in the journal, nil when there is none: written before a call that has rows is sent, and else with a delay
+	savedID int32  // the response id in the journal
 
 	pending []model.AskRow // as last read
 	read    model.Time
 }
 
-// doubt is what a relay is in that knows nothing of the application but what it
-// says from now on: it passes until it learns what is pending.
-type doubt struct {
-	is    bool
-	since model.Time
-}
-
-// NewRelay returns a relay that has seen nothing.
+// NewRelay returns a relay with an attempt that has just registered.
 func NewRelay(l asks.Limits, plans []Plan) *Relay {
-	return &Relay{Limits: l, Plans: plans, table: asks.New(l), last: -1, known: true}
+	r := &Relay{Limits: l, Plans: plans, asks: asks.NewAttempt(l)}
+	r.register()
+	return r
 }
 
 // refresh gives the relay a newer picture of the cluster, and of what is pending.
 func (r *Relay) refresh(now model.Time, s *asks.Site, pending []model.AskRow) {
 	r.site, r.pending, r.read = s, pending, now
-}
-
-// meet finds out at a call whether the table is to be believed, as the relay does.
-func (r *Relay) meet(now model.Time, responseID int32) {
-	if last := r.last; !r.doubt.is && (!r.known || responseID != last && responseID != last+1) {
-		r.table, r.doubt = asks.New(r.Limits), doubt{is: true, since: now}
-		r.table.Listen()
-	}
-	r.known, r.last = true, responseID
 }
 
 // target is the plan in force of a stage.
@@ -81,37 +66,32 @@ type sent struct {
 
 // request is what goes on to the ResourceManager instead of a call.
 func (r *Relay) request(now model.Time, call *asks.Request) (sent, error) {
-	r.meet(now, call.ResponseID)
-	saved, err := r.table.Marshal()
-	if err != nil {
-		return sent{}, fmt.Errorf("marshal the ask table: %w", err)
-	}
-	if r.saved = saved; r.doubt.is {
-		r.saved = nil // a table in doubt is not kept, and what was before knows too few calls
+	r.asks.CheckResponseID(now, call.ResponseID)
+	if err := r.save(); err != nil {
+		return sent{}, err
 	}
 	intent := &asks.Intent{
 		Site: r.site, Advise: r.Advise,
 		Stage:  func(k asks.Key, _ bool) (model.Stage, bool) { s, known := r.stages[k]; return s, known },
 		Target: func(stage model.Stage) (asks.Target, bool) { return r.target(now, stage) },
 	}
-	if r.Pass || r.doubt.is {
+	if r.Pass {
 		intent.Pass = model.PassStale
 	}
 	given := *call
 	given.Rows = slices.Clone(call.Rows) // whoever edits them in place edits a copy
-	edit := r.table.Request(now, &given, intent)
-	if r.doubt.is && r.read >= r.doubt.since && r.table.Adopt(now, r.read, r.pending) {
-		r.doubt.is = false
-	}
+	edit := r.asks.Request(now, &given, intent)
+	r.asks.Reconcile(now, r.read, r.pending)
 	out := sent{Request: *call, same: edit.Same, steps: slices.Clone(edit.Steps), wanted: map[asks.Key][]model.RackID{}}
 	if !edit.Same {
+		var err error
 		if out.Rows, err = written(edit.Rows, call.Rows); err != nil {
 			return sent{}, err
 		}
 	}
-	if len(out.Rows) > 0 && !r.doubt.is {
-		if r.saved, err = r.table.Marshal(); err != nil {
-			return sent{}, fmt.Errorf("marshal the ask table: %w", err)
+	if len(out.Rows) > 0 {
+		if err := r.save(); err != nil {
+			return sent{}, err
 		}
 	}
 	if r.Tamper != nil {
@@ -131,6 +111,21 @@ func (r *Relay) request(now model.Time, call *asks.Request) (sent, error) {
 	return out, nil
 }
 
+// save writes the journal. The response id in a journal shows that it lacks the
+// calls of a resync, so that there is none while the attempt is not InSync.
+func (r *Relay) save() error {
+	r.saved, r.savedID = nil, r.asks.ResponseID()
+	if r.asks.State() != asks.InSync {
+		return nil
+	}
+	table, err := r.asks.Table().Marshal()
+	if err != nil {
+		return fmt.Errorf("marshal the ask table: %w", err)
+	}
+	r.saved = table
+	return nil
+}
+
 // racks are those where strict asks of a key may be met: those of the plan, and
 // the application's own for maps, which are only kept off some of these.
 func (r *Relay) racks(now model.Time, key asks.Key) []model.RackID {
@@ -144,7 +139,7 @@ func (r *Relay) racks(now model.Time, key asks.Key) []model.RackID {
 	if stage != model.StageMap {
 		return racks
 	}
-	for _, own := range r.table.Own() {
+	for _, own := range r.asks.Table().Own() {
 		if own.Priority == int(key.Priority) && own.RequestID == key.RequestID && strings.HasPrefix(own.ResourceName, "/") {
 			racks = append(racks, model.RackID(own.ResourceName))
 		}
@@ -185,34 +180,33 @@ func written(rows, own []asks.Row) ([]asks.Row, error) {
 
 // response takes the answer to the last call.
 func (r *Relay) response(now model.Time, answer *asks.Response) {
-	r.table.Response(now, answer, r.site)
+	r.asks.Response(now, answer, r.site)
 }
 
-// register says that the application registered again.
-func (r *Relay) register() {
-	r.table.Register(nil, r.site)
-	r.doubt, r.saved, r.last, r.known = doubt{}, nil, -1, true
+// loseRegistration reports that the ResourceManager does not know the application.
+func (r *Relay) loseRegistration() {
+	r.asks.LoseRegistration()
+	r.saved = nil
 }
 
-// restart replaces the relay by a new one. It knows what the journal says, as of
-// now or, late, as little as it may, and the last call that it saw before. Without
-// a journal it knows nothing until it learns what is pending.
+// register reports that the application has registered.
+func (r *Relay) register() { r.asks.Register(nil, r.site) }
+
+// restart replaces the relay by a new one. It starts from the journal, which is
+// up to date or, when the event is Late, lacks as much as it may. Without a
+// journal it starts from what the ResourceManager holds.
 func (r *Relay) restart(how Event) error {
-	data, err := r.table.Marshal()
-	if err != nil {
-		return fmt.Errorf("marshal the ask table: %w", err)
+	if !how.Late {
+		if err := r.save(); err != nil {
+			return err
+		}
 	}
-	if how.Late {
-		data = r.saved
-	}
-	was := r.doubt.is
-	r.table, r.doubt, r.read = asks.New(r.Limits), doubt{}, -1
-	if was || how.Lost || data == nil { // a table in doubt is not kept
-		r.known = false
+	r.asks, r.read = asks.NewAttempt(r.Limits), -1
+	if how.Lost || r.saved == nil {
 		return nil
 	}
-	if err := r.table.Unmarshal(data); err != nil {
-		return fmt.Errorf("unmarshal the ask table: %w", err)
+	if err := r.asks.Restore(r.savedID, r.saved); err != nil {
+		return fmt.Errorf("restore the ask table: %w", err)
 	}
 	return nil
 }

@@ -253,10 +253,10 @@ func (r *run) record(out *sent) {
 func (r *run) resync() {
 	r.rm.Register()
 	r.am.Resync()
-	switch {
-	case r.around:
-		r.relay.known = false // that ids meet by chance, of one life and the next, is left out
-	case r.relay != nil:
+	if r.relay != nil {
+		r.relay.loseRegistration() // a dead one too: that it returns with just the next response id is left out
+	}
+	if r.relay != nil && !r.around {
 		r.relay.register()
 	}
 	r.held = nil

@@ -85,12 +85,15 @@ func (r *steering) edit(ctx context.Context, a *attempt, frame, body []byte, s *
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if newest := r.rules.Load(); newest != a.rules {
-		r.obey(a, newest)
+		a.applyRules(newest)
 	}
 	now := r.opts.now()
-	a.meet(r, now, s.req.ResponseID)
-	a.last.at, a.last.responseID = now, s.req.ResponseID
-	if a.trust.standing == ended || a.trust.standing == lost || a.trouble.faults > 1 {
+	if a.asks.State() == asks.Unknown {
+		r.restore(a)
+	}
+	a.asks.CheckResponseID(now, s.req.ResponseID)
+	a.last.at = now
+	if !a.isRegistered() || a.trouble.faults > 1 {
 		return false, nil
 	}
 	r.judge(a)
@@ -101,15 +104,15 @@ func (r *steering) edit(ctx context.Context, a *attempt, frame, body []byte, s *
 			r.judge(a)
 		}
 	}
-	edit := a.table.Request(now, &s.asked, &a.intent)
-	if a.trust.standing == doubted {
-		r.adopt(a, now)
+	edit := a.asks.Request(now, &s.asked, &a.intent)
+	if a.asks.State() == asks.Resyncing {
+		r.reconcile(a, now)
 	}
 	for i := range edit.Steps {
 		r.counts.step(&edit.Steps[i])
 	}
 	if edit.Same {
-		if a.table.Version() == a.saved.version {
+		if a.asks.Table().Version() == a.saved.version {
 			r.keep(a)
 		}
 		return false, nil
@@ -195,7 +198,7 @@ func (r *steering) judge(a *attempt) {
 	}
 	site, fresh := r.opts.Guide.Site()
 	a.intent.Site, a.intent.Pass = site, a.rules.excuse(&a.about.info, a.about.known)
-	if a.intent.Pass == "" && (site == nil || !fresh || a.trust.standing == doubted) {
+	if a.intent.Pass == "" && (site == nil || !fresh) {
 		a.intent.Pass = model.PassStale
 	}
 }
@@ -226,7 +229,7 @@ func (r *steering) unplanned(a *attempt, asked *asks.Request) bool {
 const maxAsked = 1000
 
 func (r *steering) unplannedKey(a *attempt, asked *asks.Request, k asks.Key) bool {
-	if a.trouble.faults > 0 || a.about.known && a.intent.Pass != "" {
+	if a.trouble.faults > 0 || a.asks.State() != asks.InSync || a.about.known && a.intent.Pass != "" {
 		return false
 	}
 	if !a.about.known {
@@ -251,7 +254,7 @@ func (r *steering) plan(ctx context.Context, a *attempt, asked *asks.Request) {
 		return
 	}
 	a.deciding = true
-	rows := a.staged(merged(a.table.Own(), asked.Rows))
+	rows := a.staged(merged(a.asks.Table().Own(), asked.Rows))
 	ctx, cancel := context.WithTimeout(ctx, a.rules.decideIn)
 	defer cancel()
 	decided := make(chan struct{})

@@ -187,7 +187,7 @@ func (r *Relay) status() (*model.Relay, []*attempt) {
 	all := r.attempts.list()
 	s.Steering.Attempts, s.Total = len(all), len(all)
 	for _, a := range all {
-		r.steering.guarded(a, func() { a.table.Steering(&s.Steering) })
+		r.steering.guarded(a, func() { a.asks.Table().Steering(&s.Steering) })
 	}
 	return s, all
 }
@@ -214,7 +214,7 @@ func (r *Relay) describe(a *attempt) model.RelayAttempt {
 			App: a.app, Attempt: int(a.id.Attempt), Type: a.about.info.Type, Connected: a.conns > 0,
 			LastCall: a.last.at, Response: a.last.answered,
 		}
-		d.Keys = a.table.Keys()
+		d.Keys = a.asks.Table().Keys()
 	})
 	return d
 }

@@ -19,17 +19,11 @@ func (r *steering) answered(a *attempt, body []byte, s *scratch) {
 	s.takeAnswer()
 	r.guarded(a, func() {
 		a.last.answered = s.resp.ResponseID
-		switch {
-		case a.trust.standing == ended:
-			return
-		case s.resp.Command != wire.CommandNone:
-			a.trust.standing = lost // it registers again, or ends
-			return
-		case a.trust.standing == lost:
-			a.doubt(r.opts.now()) // it was not forgotten after all
+		if s.resp.Command != wire.CommandNone {
+			a.asks.LoseRegistration() // it registers again, or ends
 			return
 		}
-		a.table.Response(r.opts.now(), &s.answer, a.intent.Site)
+		a.asks.Response(r.opts.now(), &s.answer, a.intent.Site)
 		if len(s.answer.Granted) > 0 {
 			a.observed.due = true
 		}
@@ -71,10 +65,8 @@ func (r *steering) registered(a *attempt, body []byte, s *scratch) {
 	}
 	r.guarded(a, func() {
 		site, _ := r.opts.Guide.Site()
-		a.table.Register(appendGrants(nil, s.running), site)
+		a.asks.Register(appendGrants(nil, s.running), site)
 		clear(a.asked)
-		a.trust.standing = live
-		a.last.responseID = -1
 		a.observed.due = true
 		r.keep(a) // what it says of an earlier life could be believed by its ids
 	})
@@ -97,11 +89,7 @@ func (r *steering) failed(a *attempt, k call, h *ipc.ResponseHeader) {
 	exception := string(h.Exception)
 	switch name := exception[strings.LastIndexByte(exception, '.')+1:]; {
 	case name == "ApplicationMasterNotRegisteredException":
-		r.guarded(a, func() {
-			if a.trust.standing != ended {
-				a.trust.standing = lost
-			}
-		})
+		r.guarded(a, a.asks.LoseRegistration)
 	case name == "ApplicationAttemptNotFoundException":
 		r.attempts.end(a)
 	case k.edited && strings.HasPrefix(name, "Invalid") && name != "InvalidApplicationMasterRequestException": // of the response id
@@ -132,11 +120,7 @@ func (r *steering) fault(a *attempt, why any) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.trouble.faults++
-	if a.trust.standing == ended {
-		a.anew()
-	} else {
-		a.doubt(r.opts.now())
-	}
+	a.asks.Invalidate(r.opts.now())
 }
 
 // unread says once for an attempt that something of it was not understood.

@@ -30,10 +30,9 @@ type attempt struct {
 	app  model.AppID
 
 	mu       sync.Mutex // guards what follows
-	table    *asks.Table
-	rules    *rules // that table and intent go by
+	asks     *asks.Attempt
+	rules    *rules // that asks and intent follow
 	intent   asks.Intent
-	trust    trust
 	about    about
 	conns    int
 	last     exchange
@@ -58,9 +57,8 @@ type about struct {
 
 // exchange is the newest allocate call of an attempt.
 type exchange struct {
-	at         model.Time // of the last call, or of the last connection
-	responseID int32      // of the last call, -1 when it has just registered
-	answered   int32      // response id of the last answer
+	at       model.Time // of the last call, or of the last connection
+	answered int32      // response id of the last answer
 }
 
 // observed is what the guide was told of an attempt's asks.
@@ -102,13 +100,19 @@ func (r *registry) join(id wire.Attempt) *attempt {
 
 func (r *registry) newAttempt(id wire.Attempt) *attempt {
 	a := &attempt{id: id, name: id.String(), app: model.AppID(id.AppID()), rules: r.rules.Load(), asked: map[asks.Key]struct{}{}}
+	a.asks = asks.NewAttempt(a.rules.limits)
 	a.intent = asks.Intent{
 		Stage:  func(k asks.Key, local bool) (model.Stage, bool) { return a.rules.stage(a.about.info.Type, k, local) },
 		Target: func(stage model.Stage) (asks.Target, bool) { return r.opts.Guide.Target(a.app, stage) },
 		Advise: !a.rules.enforce,
 	}
-	a.anew()
 	return a
+}
+
+// isRegistered reports whether the ResourceManager knows the attempt, as far as the relay has seen.
+func (a *attempt) isRegistered() bool {
+	state := a.asks.State()
+	return state != asks.NotRegistered && state != asks.Finished
 }
 
 // leave takes a connection off its attempt.
@@ -135,8 +139,7 @@ func (r *registry) endIf(a *attempt, over func() bool) bool {
 		delete(r.all, a.id)
 		r.journal.remove(a.name)
 	}
-	a.trust.standing = ended
-	a.anew()
+	a.asks.Finish()
 	return true
 }
 

@@ -71,7 +71,7 @@ func TestHeartbeatAllocatesNothing(t *testing.T) {
 		}
 		next++
 	})
-	if a := c.session.owner(); perRun != 0 || a.last.answered != runs+1 || a.trust.standing != live {
+	if a := c.session.owner(); perRun != 0 || a.last.answered != runs+1 || a.asks.State() != asks.InSync {
 		t.Errorf("%v allocations for a call and its answer, want 0; %d answered", perRun, a.last.answered)
 	}
 }
@@ -86,7 +86,7 @@ func BenchmarkInside(b *testing.B) {
 		b.ReportAllocs()
 		for i := 0; b.Loop(); i++ {
 			if i%4096 == 0 {
-				a.last.responseID = -1
+				a.asks.Register(nil, nil)
 			}
 			_ = c.request(b.Context(), up[i%4096])
 			_ = c.response(down[i%4096])
@@ -101,7 +101,7 @@ func BenchmarkInside(b *testing.B) {
 		b.ReportAllocs()
 		for i := 0; b.Loop(); i++ {
 			if i%4096 == 0 {
-				a.last.responseID = -1
+				a.asks.Register(nil, nil)
 			}
 			b.StopTimer()
 			frame := am.frame("allocate", allocateBody(int32(i%4096), ask(10, "*", int32(3+i%2))))
@@ -235,7 +235,7 @@ func full(tb testing.TB, attempts, rows int) *Relay {
 		for h := range rows {
 			ask.Rows = append(ask.Rows, asks.Row{Key: asks.Key{Priority: 20, RequestID: -1}, Name: fmt.Sprintf("w%03d.example.com", h), Count: 1, Relax: true})
 		}
-		a.table.Request(1, &ask, &a.intent)
+		a.asks.Request(1, &ask, &a.intent)
 	}
 	return r
 }

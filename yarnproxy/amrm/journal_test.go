@@ -244,9 +244,9 @@ func TestRecord(t *testing.T) {
 	}
 }
 
-// TestRecollect takes a table from the journal only when it is of the attempt's
+// TestRestore takes a table from the journal only when it is of the attempt's
 // present life.
-func TestRecollect(t *testing.T) {
+func TestRestore(t *testing.T) {
 	t.Parallel()
 	c := inside(t, newFakeGuide())
 	r := c.relay.steering
@@ -256,29 +256,31 @@ func TestRecollect(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := c.session.owner()
+	next := func(responseID int32) asks.State {
+		a.asks = asks.NewAttempt(asks.Limits{})
+		r.restore(a)
+		a.asks.CheckResponseID(0, responseID)
+		return a.asks.State()
+	}
 	for _, k := range []struct {
 		name       string
 		saved      record
 		responseID int32
-		want       bool
+		want       asks.State
 	}{
-		{"the same call", record{a.id, 5, table}, 5, true},
-		{"the next call", record{a.id, 5, table}, 6, true},
-		{"the first after it registered", record{a.id, -1, table}, 0, true},
-		{"after the last number", record{a.id, 1<<31 - 1, table}, 0, true},
-		{"calls in between are not known", record{a.id, 5, table}, 7, false},
-		{"it has registered again since", record{a.id, 5, table}, 4, false},
-		{"of another attempt", record{attemptID(2), 5, table}, 5, false},
-		{"no table", record{a.id, 5, []byte("{")}, 5, false},
+		{"the next call", record{a.id, 5, table}, 6, asks.InSync},
+		{"calls in between are not known", record{a.id, 5, table}, 7, asks.Resyncing},
+		{"of another attempt", record{attemptID(2), 5, table}, 5, asks.Resyncing},
+		{"no table", record{a.id, 5, []byte("{")}, 5, asks.Resyncing},
 	} {
 		r.journal.saved(r.journal.save(a.name, k.saved.encode()))
-		if got := r.recollect(a, k.responseID); got != k.want {
-			t.Errorf("%s: taken %t, want %t", k.name, got, k.want)
+		if got := next(k.responseID); got != k.want {
+			t.Errorf("%s: the attempt is %v, want %v", k.name, got, k.want)
 		}
 	}
 	r.journal.saved(r.journal.save(a.name, []byte("half a fi")))
-	if r.recollect(a, 5) || r.counts.journalLost.Load() != 2 {
-		t.Errorf("a torn file is taken, or not counted: %d", r.counts.journalLost.Load())
+	if state := next(5); state != asks.Resyncing || r.counts.journalLost.Load() != 2 {
+		t.Errorf("a torn file is taken, or not counted: %v, %d", state, r.counts.journalLost.Load())
 	}
 }
 

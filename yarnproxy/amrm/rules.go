@@ -31,31 +31,9 @@ func (r *Relay) Apply(o Options) {
 	r.rules.Store(rulesOf(&o))
 }
 
-// anew has an attempt's table start from nothing.
-func (a *attempt) anew() { a.table, a.saved = asks.New(a.rules.limits), saved{} }
-
-// obey puts rules in force for an attempt. Its table is read back as from the
-// journal, by the new limits; one that cannot be keeps the old ones.
-func (r *steering) obey(a *attempt, now *rules) {
-	a.rules = now
-	a.intent.Advise = !now.enforce
-	if a.trust.standing == doubted {
-		a.doubt(r.opts.now()) // when it heard what is not kept
-		return
-	}
-	saved := a.saved.version == a.table.Version()
-	data, err := a.table.Marshal()
-	table := asks.New(now.limits)
-	if err == nil {
-		err = table.Unmarshal(data)
-	}
-	if err != nil {
-		r.log.Error("new limits do not reach the asks that are waiting; please report it", "attempt", a.name, "error", err)
-		return
-	}
-	a.table = table
-	a.saved.version = 0
-	if saved {
-		a.saved.version = table.Version()
-	}
+// applyRules has an attempt follow other rules.
+func (a *attempt) applyRules(newest *rules) {
+	a.rules = newest
+	a.intent.Advise = !newest.enforce
+	a.asks.SetLimits(newest.limits)
 }
