@@ -67,6 +67,10 @@ func TestNotKept(t *testing.T) {
 		model.AppsFact{Apps: []model.App{{Type: "ACME", State: "ACME", Name: "17"}}},
 		model.PollFact{Error: "acme"},
 	)
+	conf := rewrite(t, model.JobConfFact{App: "application_1_1", Output: "hdfs://:1789/acme"})[0].(model.JobConfFact)
+	if strings.Contains(conf.Output, ":1789") {
+		t.Errorf("a port without a host is kept: %q", conf.Output)
+	}
 	c, a := got[0].(model.ClusterFact), got[1].(model.AppsFact).Apps[0]
 	if c.Version != "3.1.1.7" || a.Name != "#" || got[2].(model.PollFact).Error != "text removed" {
 		t.Errorf("%+v", got)

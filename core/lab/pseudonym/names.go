@@ -58,10 +58,10 @@ func (w *walk) address(a *string) {
 	*a = host + port
 }
 
-// splitPort cuts a port with its colon off the end of an address.
+// splitPort cuts a port with its colon off the end of an address. Without a host before it, it is a name.
 func splitPort(address string) (host, port string) {
 	i := strings.LastIndexByte(address, ':')
-	if i < 0 || i+1 == len(address) || strings.Trim(address[i+1:], "0123456789") != "" {
+	if i < 1 || i+1 == len(address) || strings.Trim(address[i+1:], "0123456789") != "" {
 		return address, ""
 	}
 	return address[:i], address[i:]
