@@ -30,6 +30,9 @@ type App struct {
 	// Lag: the application takes its own count back only after its next call, as an AMRMClientAsync
 	// may whose callback handler runs behind.
 	Lag bool
+	// Rebuild: a call that was not answered is made again with what changed meanwhile, as AMRMClientImpl.allocate and
+	// RMContainerRequestor.makeRemoteRequest do when their retry proxy has given up; else it is repeated as it was.
+	Rebuild bool
 }
 
 type taskState uint8
@@ -81,7 +84,7 @@ func NewAM(app App, rackOf func(host string) model.RackID) *AM {
 }
 
 // Next returns the next allocate call. When it is not answered, the same call is
-// made again (the retry proxy of the real one holds it).
+// made again (the retry proxy of the real one holds it), or what Rebuild returns.
 func (am *AM) Next(now model.Time) *asks.Request {
 	am.askDue(now)
 	r := &asks.Request{
@@ -95,11 +98,37 @@ func (am *AM) Next(now model.Time) *asks.Request {
 	return r
 }
 
+// Rebuild returns a call that was not answered with what changed since. A
+// ResourceManager that has applied the first one ignores the second, and a real
+// application loses what is new in it. This one sends it once more with the next
+// call, so that only the relay can lose anything.
+func (am *AM) Rebuild(now model.Time, held *asks.Request) *asks.Request {
+	r := am.Next(now)
+	am.release, am.add, am.sub = slices.Clone(r.Releases), slices.Clone(r.BlacklistAdd), slices.Clone(r.BlacklistRemove)
+	newer := map[asks.Key]map[string]bool{}
+	for _, row := range r.Rows {
+		am.own.touch(row.Key, row.Name)
+		if newer[row.Key] == nil {
+			newer[row.Key] = map[string]bool{}
+		}
+		newer[row.Key][row.Name] = true
+	}
+	for _, row := range held.Rows {
+		if !newer[row.Key][row.Name] {
+			r.Rows = append(r.Rows, row)
+		}
+	}
+	r.Releases = append(slices.Clone(held.Releases), r.Releases...)
+	r.BlacklistAdd = append(slices.Clone(held.BlacklistAdd), r.BlacklistAdd...)
+	r.BlacklistRemove = append(slices.Clone(held.BlacklistRemove), r.BlacklistRemove...)
+	return r
+}
+
 // askDue asks for the tasks whose time has come: reduces once enough maps are
 // done, all of them when no map waits, else as many as maps are done
 // (RMContainerAllocator.scheduleReduces, without headroom).
 func (am *AM) askDue(now model.Time) {
-	maps, doneMaps, waitingMaps, reduces, askedReduces := am.count()
+	maps, doneMaps, waitingMaps, reduces, askedReduces := countTasks(am.tasks)
 	ready := doneMaps >= int(math.Ceil(am.app.SlowStart*float64(maps)))
 	allowed := reduces
 	if waitingMaps > 0 {
@@ -119,10 +148,10 @@ func (am *AM) askDue(now model.Time) {
 	}
 }
 
-// count returns the maps there are, are done and wait for a container, and the
+// countTasks returns the maps there are, are done and wait for a container, and the
 // reduces there are and were asked for.
-func (am *AM) count() (maps, doneMaps, waitingMaps, reduces, askedReduces int) { //nolint:revive // five counts of one loop
-	for _, t := range am.tasks {
+func countTasks(tasks []*task) (maps, doneMaps, waitingMaps, reduces, askedReduces int) { //nolint:revive // five counts of one loop
+	for _, t := range tasks {
 		switch t.Stage {
 		case model.StageReduce:
 			reduces++

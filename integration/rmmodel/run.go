@@ -176,8 +176,12 @@ func (r *run) heartbeat(n *Node) {
 func (r *run) call() {
 	fault := r.fault
 	r.fault = Event{}
-	if r.held == nil {
+	switch {
+	case r.held == nil:
 		r.held = r.am.Next(r.now)
+		r.consistent()
+	case r.s.App.Rebuild:
+		r.held = r.am.Rebuild(r.now, r.held)
 		r.consistent()
 	}
 	out := sent{Request: *r.held, same: true}

@@ -116,7 +116,7 @@ func (g generator) host(s *Scenario) string {
 // mapReduce is a job: maps with replicas at priority 20 and, once they failed,
 // 5; reduces at 10 (RMContainerAllocator).
 func (g generator) mapReduce(s *Scenario) App {
-	app := App{SlowStart: float64(g.draw(0, 4)) / 4}
+	app := App{SlowStart: float64(g.draw(0, 4)) / 4, Rebuild: g.one(2)}
 	labelled := g.one(10)
 	for range g.draw(1, 12) {
 		t := g.task(asks.Key{Priority: model.PriorityMap, RequestID: -1}, model.StageMap, labelled)
@@ -137,7 +137,7 @@ func (g generator) mapReduce(s *Scenario) App {
 // spark is an application of executors: one key, with hosts or without, whose
 // numbers come in steps.
 func (g generator) spark(s *Scenario) App {
-	app := App{Lag: g.one(2)}
+	app := App{Lag: g.one(2), Rebuild: g.one(2)}
 	local := g.one(2)
 	for range g.draw(1, 10) {
 		t := g.task(asks.Key{Priority: 1}, sparkStage, false)
