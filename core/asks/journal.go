@@ -26,7 +26,6 @@ type journal struct {
 	Denied      []string              `json:"denied,omitempty"`
 	Lost        map[string]model.Time `json:"lost,omitempty"`
 	Constrained bool                  `json:"constrained,omitempty"`
-	Call        uint32                `json:"call,omitempty"`
 	Answer      answered              `json:"answer,omitzero"`
 	Last        *journalCall          `json:"last,omitempty"`
 }
@@ -89,7 +88,7 @@ func (r *raws) number(raw []byte) int {
 func (t *Table) Marshal() ([]byte, error) {
 	r := raws{index: map[string]int{}}
 	j := journal{
-		Format: journalFormat, Lost: t.lost, Constrained: t.constrained, Call: t.call, Answer: t.answer,
+		Format: journalFormat, Lost: t.lost, Constrained: t.constrained, Answer: t.answer,
 	}
 	for _, k := range t.keys {
 		j.Keys = append(j.Keys, journalKey{
@@ -137,9 +136,9 @@ func (l *lastCall) write(r *raws) *journalCall {
 // earlier one. The limits stay those of New. After an error the table is as it was.
 //
 // The journal has to be written before a call that changed the table goes on.
-// Calls that changed nothing may be missing in it (Version), so that the table has
-// its doubts about the next call: it may be a repetition of one that is not known, and
-// rows that are added to it are sent once more at the call after it.
+// Calls that changed nothing may be missing in it (Version), so that the next call
+// is an uncertain one: it may repeat a call that is not known, and what it has is
+// sent once more with the call after it.
 func (t *Table) unmarshal(data []byte) error {
 	var j journal
 	if err := json.Unmarshal(data, &j); err != nil {
@@ -150,7 +149,7 @@ func (t *Table) unmarshal(data []byte) error {
 	}
 	n := New(t.limits)
 	n.version = t.version + 1
-	n.constrained, n.call, n.answer, n.doubt = j.Constrained, j.Call, j.Answer, true
+	n.constrained, n.answer, n.uncertain = j.Constrained, j.Answer, true
 	keys, err := j.keys()
 	if err != nil {
 		return err

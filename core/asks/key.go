@@ -25,12 +25,12 @@ type news struct {
 // keyState is what is kept of a key.
 type keyState struct {
 	Own        map[string]ownRow  `json:"own,omitempty"`
-	RM         map[string]sentRow `json:"rm,omitempty"` // as the ResourceManager holds them, as far as is known
+	RM         map[string]sentRow `json:"rm,omitempty"` // at the ResourceManager
 	Capability model.Resource     `json:"size"`
 	Template   []byte             `json:"-"` // the application's last ANY row without a label; its number in the journal's list of raw rows
 	odd
 	Steered bool                 `json:"steered,omitempty"` // the rows at the ResourceManager may be others than the application's
-	Again   int                  `json:"again,omitempty"`   // at how many calls all is still to be sent, as what was sent may not have been applied
+	Resend  bool                 `json:"resend,omitempty"`  // the next call has all rows again: the last one may have been ignored
 	Running int                  `json:"running,omitempty"` // containers
 	Granted map[model.RackID]int `json:"granted,omitempty"`
 	Batches []batch              `json:"batches,omitempty"`
@@ -58,13 +58,14 @@ type ownRow struct {
 
 func (r ownRow) left() int32 { return max(0, r.Count-r.Taken) }
 
-// sentRow is a row at the ResourceManager.
+// sentRow is a row at the ResourceManager. Its count may be lower than that of the
+// ResourceManager, which does not report from which rows it took a container, nor
+// whether that was before they were replaced: a row of 0 may still be there. The
+// next ANY row of the application, with which all rows are sent, corrects it.
 type sentRow struct {
 	Count int32  `json:"n"`
 	Relax bool   `json:"relax,omitempty"`
-	Vague bool   `json:"vague,omitempty"` // Count may be wrong, and the row there even when it is 0
-	Call  uint32 `json:"call,omitempty"`  // the call it was sent with
-	seen  uint32 // the call that last wanted it
+	call  uint32 // that last had the row, or wanted it
 }
 
 // said is what the call at hand says of a key.
@@ -199,7 +200,7 @@ func (k *key) forget() {
 // drop ends a key that the ResourceManager drops as well.
 func (k *key) drop() {
 	clear(k.RM)
-	k.Steered, k.Again = false, 0
+	k.Steered, k.Resend = false, false
 }
 
 // adopt takes a row that the ResourceManager holds. What the application has not
@@ -210,7 +211,7 @@ func (k *key) adopt(p *model.AskRow) {
 	if said && p.RelaxLocality {
 		return
 	}
-	k.RM[p.ResourceName] = sentRow{Count: narrow(p.Count), Relax: p.RelaxLocality, Vague: true}
+	k.RM[p.ResourceName] = sentRow{Count: narrow(p.Count), Relax: p.RelaxLocality}
 	if !said {
 		if len(k.Own) == 0 {
 			k.Capability, k.Rounded = p.Capability, true
@@ -218,14 +219,14 @@ func (k *key) adopt(p *model.AskRow) {
 		k.Own[p.ResourceName] = ownRow{Count: narrow(p.Count), Relax: true}
 	}
 	if !p.RelaxLocality {
-		k.Steered, k.Again, k.Adopted = true, 2, true
+		k.Steered, k.Adopted = true, true
 	}
 }
 
 // shrink keeps of a key with too many rows only how much is asked for.
 func (k *key) shrink() {
 	maps.DeleteFunc(k.Own, func(name string, _ ownRow) bool { return name != model.AnyName })
-	if !k.Steered && k.Again == 0 {
+	if !k.Steered && !k.Resend {
 		clear(k.RM)
 	}
 }

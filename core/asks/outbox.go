@@ -15,7 +15,6 @@ type outbox struct {
 	steps []Step
 	names []string
 	call  uint32
-	twice bool // the call may not be applied: what was at the ResourceManager may still be there
 }
 
 // clear starts a call.
@@ -48,44 +47,41 @@ func byName(rows []Row) {
 
 // put makes the rows at the ResourceManager those of want: it sends the rows
 // that differ, all of them when full, and 0 for those no longer wanted. What the
-// application sent in this call is not sent again. With loose, host rows may be
-// larger than wanted: their rack's row bounds them.
-func (o *outbox) put(k *key, full, loose bool) (sent bool) {
+// application sent in this call is not sent again. Rows set to 0 in an uncertain
+// call are kept, so that the next one sends them again.
+func (o *outbox) put(k *key, full, uncertain bool) (sent bool) {
 	before := len(o.emit)
 	for i := range o.want {
 		w := &o.want[i]
 		have, found := k.RM[w.Name]
-		fits := found && !have.Vague && have.Relax == w.Relax &&
-			(have.Count == w.Count || loose && !full && have.Count > w.Count && isHost(w.Name))
-		if fits && (!full || have.Call == o.call) {
-			if have.seen != o.call {
-				have.seen = o.call
-				k.RM[w.Name] = have
-			}
-			continue
+		fits := found && have.Count == w.Count && have.Relax == w.Relax
+		if !fits || full && have.call != o.call {
+			o.emit = append(o.emit, *w)
 		}
-		k.RM[w.Name] = sentRow{Count: w.Count, Relax: w.Relax, Call: o.call, seen: o.call}
-		o.emit = append(o.emit, *w)
+		if !fits || have.call != o.call {
+			k.RM[w.Name] = sentRow{Count: w.Count, Relax: w.Relax, call: o.call}
+		}
 	}
 	if len(k.RM) > len(o.want) {
-		o.cancel(k)
+		o.cancel(k, len(o.emit) > before, uncertain)
 	}
 	return len(o.emit) > before
 }
 
-// cancel sends 0 for the rows of a key that are not wanted any more.
-func (o *outbox) cancel(k *key) {
+// cancel sends 0 for the rows of a key that are not wanted any more. A row of 0
+// that may still be there is no reason to edit a call.
+func (o *outbox) cancel(k *key, sent, uncertain bool) {
 	o.names = o.names[:0]
 	for name, r := range k.RM { // order-free: sorted below
-		if r.seen != o.call {
+		if r.call != o.call && (r.Count > 0 || sent) {
 			o.names = append(o.names, name)
 		}
 	}
 	slices.Sort(o.names)
 	for _, name := range o.names {
 		o.emit = append(o.emit, k.row(name, 0, true))
-		if o.twice || k.Again > 0 {
-			k.RM[name] = sentRow{Relax: true, Call: o.call} // it may still be there: sent again
+		if uncertain {
+			k.RM[name] = sentRow{Relax: true, call: o.call}
 		} else {
 			delete(k.RM, name)
 		}

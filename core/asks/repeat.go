@@ -77,13 +77,13 @@ func repeat(t *Table) Edit {
 }
 
 // repeatOther takes a call that repeats an id but has other rows: AMRMClient adds
-// what came up meanwhile to a call that failed. Whether the first edit or the
-// second was applied stays unknown, so that the second says all that the first
-// did, and the next call says again what is new in the second.
+// what came up meanwhile to a call that failed. Whether the ResourceManager has
+// applied the first edit, and ignores the second, is unknown, so that the second
+// has all rows of the first, and the next call those that are new in the second.
 func (t *Table) repeatOther(now model.Time, r *Request, in *Intent) Edit {
 	first := slices.Clone(t.last.Rows)
 	out := &t.round.out
-	t.quiet.known, t.doubt = false, true
+	t.quiet.known, t.uncertain = false, true
 	edit := t.take(now, r, in)
 	second := len(out.rows) // also when the call may go on as it came
 	for i := range first {

@@ -32,7 +32,6 @@ type verdict struct {
 	cause    model.PassCause
 	deadline model.Time
 	event    model.Action // widen or next_rack, when that is what is new
-	loose    bool         // as outbox.put has it
 }
 
 func passFor(cause model.PassCause) verdict { return verdict{cause: cause} }
@@ -210,7 +209,6 @@ func (r *round) place(k *key) verdict {
 	} else {
 		k.Widened = true
 	}
-	v.loose = local || k.Widened
 	p.want(&r.out, local)
 	return v
 }
@@ -289,30 +287,29 @@ func (r *round) show(k *key, v verdict) {
 
 // steer puts the rows of a verdict to the ResourceManager.
 func (r *round) steer(k *key, v *verdict) {
-	full := k.said.anys > 0 || k.Again > 0
+	full := k.said.anys > 0
 	k.said.rewritten = k.said.head >= 0
 	action := v.action
 	if v.event != "" && k.Steered {
 		action = v.event
 	}
-	if !k.Steered || k.Again > 0 {
-		k.Steered, k.Again = true, max(0, k.Again-1)
+	if !k.Steered {
+		k.Steered = true
 		r.change()
 	}
-	if r.put(k, full, v.loose) || k.said.head >= 0 {
+	if r.put(k, full) || k.said.head >= 0 {
 		r.out.step(k.Key, k.plan.stage, action, "")
 	}
 }
 
-// put sends what is wanted of a key.
-func (r *round) put(k *key, full, loose bool) bool {
-	sent := r.out.put(k, full, loose)
-	if sent {
+// put sends what is wanted of a key. What an uncertain call has of it is sent
+// again with the next one, also when it is the application's rows that restore it.
+func (r *round) put(k *key, full bool) (sent bool) {
+	sent = r.out.put(k, full || k.Resend, r.uncertain)
+	if sent || k.Resend {
 		r.change()
-		if r.doubt {
-			k.Again = max(k.Again, 1)
-		}
 	}
+	k.Resend = r.uncertain && (sent || k.said.head >= 0)
 	return sent
 }
 
@@ -321,12 +318,11 @@ func (r *round) put(k *key, full, loose bool) bool {
 func (r *round) pass(k *key, cause model.PassCause) {
 	r.mirror(k)
 	sent := false
-	if k.Steered || k.Again > 0 {
-		full := k.Again > 0
-		k.Steered, k.Again = false, max(0, k.Again-1)
+	if k.Steered || k.Resend {
+		k.Steered = false
 		r.change()
 		r.out.own(k)
-		sent = r.put(k, full, false)
+		sent = r.put(k, false)
 	}
 	switch {
 	case sent && cause == model.PassDeadline:
@@ -355,11 +351,7 @@ func (r *round) dropped(k *key) {
 		row.Verbatim = true
 		r.out.emit = append(r.out.emit, row)
 	}
-	if r.out.twice && k.Steered {
-		k.Again = max(k.Again, 1)
-	} else {
-		k.drop()
-	}
+	k.drop()
 	k.Shown = shown{Stage: k.Shown.Stage}
 }
 
@@ -374,7 +366,7 @@ func (r *round) mirror(k *key) {
 			delete(k.RM, row.Name)
 			continue
 		}
-		k.RM[row.Name] = sentRow{Count: row.Count, Relax: row.Relax, Call: r.call, seen: r.call}
+		k.RM[row.Name] = sentRow{Count: row.Count, Relax: row.Relax, call: r.call}
 	}
 }
 

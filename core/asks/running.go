@@ -56,56 +56,21 @@ func (t *Table) end(id ContainerID, success bool) {
 // takeDown counts the rows of a container down, as the ResourceManager did when
 // it allocated it: host, rack and ANY when it was node-local, and so on
 // (LocalityAppPlacementAllocator).
-func (k *key) takeDown(host, rack string, call uint32) {
+func (k *key) takeDown(host, rack string) {
 	for i := range k.Racks {
 		if s := &k.Racks[i]; string(s.Rack) == rack {
 			s.Busy, s.Granted = 0, true
 		}
 	}
-	k.takeSent(host, rack, call)
-	names := [...]string{model.AnyName, rack, host}
-	onRack := k.Own[rack].left() > 0
-	for i, name := range names {
-		if r := k.Own[name]; r.left() > 0 && (i == 0 || onRack) {
+	own, sent := k.Own[rack].left() > 0, k.RM[rack].Count > 0
+	for i, name := range [...]string{model.AnyName, rack, host} {
+		if r := k.Own[name]; r.left() > 0 && (i == 0 || own) {
 			r.Taken++
 			k.Own[name] = r
 		}
+		if r := k.RM[name]; r.Count > 0 && (i == 0 || sent) {
+			r.Count--
+			k.RM[name] = r
+		}
 	}
-}
-
-// takeSent counts the rows at the ResourceManager down. Rows of this call
-// replaced those that the container was taken from: an answer tells what was
-// allocated before the call. A container beside the named hosts of its rack may
-// have been rack-local or, when ANY is relaxed, off-switch
-// (RegularContainerAllocator.canAssign).
-func (k *key) takeSent(host, rack string, call uint32) {
-	anyRow, rackRow, hostRow := k.RM[model.AnyName], k.RM[rack], k.RM[host]
-	replaced := anyRow.Call == call || rackRow.Call == call || hostRow.Call == call
-	vague := replaced || anyRow.Relax && hostRow.Count == 0
-	if anyRow.Call != call {
-		takeRow(k.RM, model.AnyName, false)
-	}
-	if rackRow.Count == 0 && !vague {
-		return
-	}
-	if rackRow.Call != call {
-		takeRow(k.RM, rack, vague)
-	}
-	if hostRow.Call != call {
-		takeRow(k.RM, host, vague)
-	}
-}
-
-// takeRow counts one row at the ResourceManager down.
-func takeRow(rows map[string]sentRow, name string, vague bool) {
-	r, found := rows[name]
-	if !found {
-		return
-	}
-	r.Count, r.Vague = max(0, r.Count-1), r.Vague || vague
-	if r.Count == 0 && !r.Vague {
-		delete(rows, name)
-		return
-	}
-	rows[name] = r
 }

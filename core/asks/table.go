@@ -23,7 +23,7 @@ type Table struct {
 	constrained bool   // there were scheduling requests
 	resyncing   bool   // the rows at the ResourceManager are not known yet: calls and grants are recorded until adopt
 	call        uint32 // calls so far, repetitions aside
-	doubt       bool   // the next call may be a repetition of one that is not known
+	uncertain   bool   // the next call may repeat one that is not known, which the ResourceManager would ignore
 	last        lastCall
 	answer      answered
 	version     uint64
@@ -90,7 +90,7 @@ func (t *Table) Request(now model.Time, r *Request, in *Intent) Edit {
 	case t.last.Print != seen:
 		edit = t.repeatOther(now, r, in)
 	default:
-		t.doubt = false
+		t.uncertain = false
 		return repeat(t)
 	}
 	t.remember(r.ResponseID, seen, &edit)
@@ -106,8 +106,6 @@ func (t *Table) take(now model.Time, r *Request, in *Intent) Edit {
 	w := &t.round
 	w.Table, w.alarm, w.in, w.rows = t, alarm{now: now, due: never}, in, r.Rows
 	w.out.clear(t.call)
-	t.doubt = t.doubt || !t.last.known && r.ResponseID != 0 // met in the middle of its life
-	w.out.twice = t.doubt
 	w.hear()
 	before := t.version
 	if t.found(&w.alarm, in.Site) {
@@ -117,7 +115,7 @@ func (t *Table) take(now model.Time, r *Request, in *Intent) Edit {
 	t.quiet = quiet{
 		known: t.version == before && len(r.Rows) == 0, site: in.Site, pass: in.Pass, advise: in.Advise, due: w.due,
 	}
-	t.dirty, t.doubt = false, false
+	t.dirty, t.uncertain = false, false
 	w.in, w.rows = nil, nil
 	return w.out.edit(r.Rows, func(key Key) bool {
 		k := t.have(key)
@@ -168,7 +166,7 @@ func (t *Table) granted(now model.Time, g *Grant, site *Site) {
 			k.news.granted = now
 		}
 		rack := t.running.start(g, k, site)
-		k.takeDown(g.Host, string(rack), t.call)
+		k.takeDown(g.Host, string(rack))
 		k.settle(now)
 	}
 }
@@ -183,7 +181,7 @@ func (t *Table) register(running []Grant, site *Site) {
 		k.Shown, k.news = shown{Stage: k.Shown.Stage}, news{}
 	}
 	clear(t.denied)
-	t.constrained, t.last, t.answer, t.doubt, t.resyncing = false, lastCall{}, answered{}, false, false
+	t.constrained, t.last, t.answer, t.uncertain, t.resyncing = false, lastCall{}, answered{}, false, false
 	for i := range running {
 		g := &running[i]
 		if _, known := t.running[g.ID]; known {
@@ -199,9 +197,7 @@ func (t *Table) register(running []Grant, site *Site) {
 // adopt completes a resync with the rows that the ResourceManager held at a time
 // after it began. Rows that the application has not sent since are taken from
 // them. Strict rows that no application of its kind sends
-// are what an earlier relay left: they are undone at the next call, in full, and
-// once more at the one after it, as the first may be a repetition, which the
-// ResourceManager does not apply.
+// are what an earlier relay left: they are undone at the next call.
 //
 // Of a key of which containers were granted after the read, and the application has
 // not said what it still wants, the rows count too many. It is left alone: all is

@@ -69,3 +69,36 @@ func TestRestoreIsNotLost(t *testing.T) {
 		}
 	}
 }
+
+// TestMoveIsNotLost: the call that moves a pin to another rack repeats one that
+// the ResourceManager has applied, which it ignores. The rack that the plan has
+// left gets nothing when it has room again.
+func TestMoveIsNotLost(t *testing.T) {
+	t.Parallel()
+	for _, s := range []rmmodel.Scheduler{rmmodel.Capacity, rmmodel.Fair} {
+		t.Run(string(s), func(t *testing.T) {
+			t.Parallel()
+			for i := range 6 * 6 {
+				second := model.Time(11 + i%6)
+				sc := starved(s, uint64(i/6), true, second+1)
+				sc.App.Rebuild, sc.Limits.PinDeadline = true, 300*model.Second
+				moved := on(model.StageReduce, 2, 2)
+				moved.At = 15_000
+				sc.Plans = append(sc.Plans, moved)
+				sc.Events = []rmmodel.Event{
+					{Kind: rmmodel.FillRack, Place: "/rack1", For: 24 * model.Second},
+					{Kind: rmmodel.FillRack, Place: "/rack2", For: 26 * model.Second},
+					{Kind: rmmodel.LoseResponse, At: second * 1000},
+				}
+				got := rmmodel.Run(sc, rmmodel.NewRelay(sc.Limits, sc.Plans))
+				sound(t, sc, got, 45*model.Second, 45*model.Second)
+				if want := 2; got.ByRack[model.StageReduce]["/rack2"] != want {
+					t.Errorf("reduces by rack: %v, want %d on /rack2", got.ByRack[model.StageReduce], want)
+				}
+				if t.Failed() {
+					return
+				}
+			}
+		})
+	}
+}

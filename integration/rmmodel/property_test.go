@@ -63,6 +63,27 @@ func TestTable(t *testing.T) {
 	})
 }
 
+// TestWithoutJournal: a relay that loses what it knows again and again is as
+// harmless as one that has a journal.
+func TestWithoutJournal(t *testing.T) {
+	t.Parallel()
+	bothSchedulers(t, func(t *rapid.T, s rmmodel.Scheduler) {
+		n := draw(t)
+		sc := rmmodel.Generate(n, s)
+		for second := n(1, 9); second < 60; second += n(1, 20) {
+			kinds := []rmmodel.EventKind{rmmodel.Restart, rmmodel.Crash, rmmodel.Around}
+			e := rmmodel.Event{At: model.Time(second * 1000), Kind: kinds[n(0, 2)], For: model.Second, Lost: true}
+			sc.Events = append(sc.Events, e)
+		}
+		for i := range sc.Events {
+			sc.Events[i].Lost = true
+		}
+		l := sc.Limits
+		more := l.HoldMax + slack + unwatched(&sc)
+		sound(t, &sc, rmmodel.Run(&sc, rmmodel.NewRelay(l, sc.Plans)), l.TrimDeadline+more, l.PinDeadline+more)
+	})
+}
+
 // unwatched is for how long no deadline can end because the relay is dead, or,
 // started again, waits for what the ResourceManager shows.
 func unwatched(sc *rmmodel.Scenario) model.Duration {
