@@ -1,6 +1,8 @@
 package asks
 
 import (
+	"encoding/binary"
+	"hash/fnv"
 	"slices"
 
 	"heddle/core/model"
@@ -28,31 +30,16 @@ func (t *Table) remember(id int32, seen uint64, e *Edit) {
 	e.Rows = l.Rows
 }
 
-// fingerprint tells calls with other rows apart (FNV-1a, 64 bits).
+// fingerprint tells calls with other rows apart.
 func fingerprint(rows []Row) uint64 {
-	h := uint64(14695981039346656037)
-	mix := func(b byte) { h = (h ^ uint64(b)) * 1099511628211 }
-	number := func(n int64) {
-		for range 8 {
-			mix(byte(n & 0xff))
-			n >>= 8
-		}
-	}
+	h := fnv.New64a()
+	var size [8]byte
 	for i := range rows {
-		r := &rows[i]
-		number(int64(r.Priority))
-		number(r.RequestID)
-		number(int64(r.Count))
-		number(int64(len(r.Name)))
-		for j := range len(r.Name) {
-			mix(r.Name[j])
-		}
-		number(int64(len(r.Raw)))
-		for _, b := range r.Raw {
-			mix(b)
-		}
+		binary.LittleEndian.PutUint64(size[:], uint64(len(rows[i].Raw)))
+		h.Write(size[:])
+		h.Write(rows[i].Raw)
 	}
-	return h
+	return h.Sum64()
 }
 
 // repeat is the edit of the last call once more. The ResourceManager either has
@@ -80,7 +67,7 @@ func repeat(t *Table) Edit {
 // what came up meanwhile to a call that failed. Whether the ResourceManager has
 // applied the first edit, and ignores the second, is unknown, so that the second
 // has all rows of the first, and the next call those that are new in the second.
-func (t *Table) repeatOther(now model.Time, r *Request, in *Intent) Edit {
+func repeatOther(t *Table, now model.Time, r *Request, in *Intent) Edit {
 	first := slices.Clone(t.last.Rows)
 	out := &t.round.out
 	t.quiet.known, t.uncertain = false, true

@@ -88,7 +88,7 @@ func (t *Table) Request(now model.Time, r *Request, in *Intent) Edit {
 	case !t.last.known || t.last.ID != r.ResponseID:
 		edit = t.take(now, r, in)
 	case t.last.Print != seen:
-		edit = t.repeatOther(now, r, in)
+		edit = repeatOther(t, now, r, in)
 	default:
 		t.uncertain = false
 		return repeat(t)
@@ -237,6 +237,15 @@ func (t *Table) Own() []model.AskRow {
 		rows = appendAsked(rows, k)
 	}
 	return rows
+}
+
+// IsNew reports whether an ask at a key would be a new one: nothing is outstanding
+// there, and there is room for the key.
+func (t *Table) IsNew(k Key) bool {
+	if have := t.have(k); have != nil {
+		return have.outstanding() == 0
+	}
+	return len(t.keys) < t.limits.MaxKeys
 }
 
 // Steering adds what is steered now to a sum. It looks at each key once and at no rows.

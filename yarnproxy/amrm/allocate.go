@@ -3,6 +3,7 @@ package amrm
 import (
 	"bytes"
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"unique"
@@ -203,35 +204,18 @@ func (r *steering) judge(a *attempt) {
 	}
 }
 
-// unplanned reports whether a call asks at a key for the first time since it
-// asked for nothing there, and no plan says where.
+// unplanned reports whether a call asks at a key where nothing is outstanding,
+// and no plan says where.
 func (r *steering) unplanned(a *attempt, asked *asks.Request) bool {
-	found := false
-	for i := range asked.Rows {
-		row := &asked.Rows[i]
-		if row.Name != model.AnyName {
-			continue
-		}
-		if row.Count <= 0 {
-			delete(a.asked, row.Key)
-			continue
-		}
-		if _, before := a.asked[row.Key]; before || len(a.asked) >= maxAsked {
-			continue
-		}
-		a.asked[row.Key] = struct{}{}
-		found = found || r.unplannedKey(a, asked, row.Key)
-	}
-	return found
-}
-
-// maxAsked is at how many keys of an attempt a plan is waited for.
-const maxAsked = 1000
-
-func (r *steering) unplannedKey(a *attempt, asked *asks.Request, k asks.Key) bool {
 	if a.trouble.faults > 0 || a.asks.State() != asks.InSync || a.about.known && a.intent.Pass != "" {
 		return false
 	}
+	return slices.ContainsFunc(asked.Rows, func(row asks.Row) bool {
+		return row.Name == model.AnyName && row.Count > 0 && a.asks.Table().IsNew(row.Key) && r.unplannedKey(a, asked, row.Key)
+	})
+}
+
+func (r *steering) unplannedKey(a *attempt, asked *asks.Request, k asks.Key) bool {
 	if !a.about.known {
 		return true
 	}

@@ -66,7 +66,6 @@ func (r *steering) registered(a *attempt, body []byte, s *scratch) {
 	r.guarded(a, func() {
 		site, _ := r.opts.Guide.Site()
 		a.asks.Register(appendGrants(nil, s.running), site)
-		clear(a.asked)
 		a.observed.due = true
 		r.keep(a) // what it says of an earlier life could be believed by its ids
 	})

@@ -36,8 +36,7 @@ type attempt struct {
 	about    about
 	conns    int
 	last     exchange
-	asked    map[asks.Key]struct{} // keys asked for now
-	deciding bool                  // a Decide has not returned yet
+	deciding bool // a Decide has not returned yet
 	trouble  trouble
 	saved    saved
 	observed observed
@@ -99,7 +98,7 @@ func (r *registry) join(id wire.Attempt) *attempt {
 }
 
 func (r *registry) newAttempt(id wire.Attempt) *attempt {
-	a := &attempt{id: id, name: id.String(), app: model.AppID(id.AppID()), rules: r.rules.Load(), asked: map[asks.Key]struct{}{}}
+	a := &attempt{id: id, name: id.String(), app: model.AppID(id.AppID()), rules: r.rules.Load()}
 	a.asks = asks.NewAttempt(a.rules.limits)
 	a.intent = asks.Intent{
 		Stage:  func(k asks.Key, local bool) (model.Stage, bool) { return a.rules.stage(a.about.info.Type, k, local) },
