@@ -20,19 +20,7 @@ const (
 )
 
 func (s State) String() string {
-	switch s {
-	case Unknown:
-		return "unknown"
-	case Resyncing:
-		return "resyncing"
-	case InSync:
-		return "in sync"
-	case NotRegistered:
-		return "not registered"
-	case Finished:
-		return "finished"
-	}
-	return "no state"
+	return [...]string{"unknown", "resyncing", "in sync", "not registered", "finished"}[s]
 }
 
 // Attempt is one application attempt: its ask table, and how much of it is

@@ -26,7 +26,6 @@ type journal struct {
 	Denied      []string              `json:"denied,omitempty"`
 	Lost        map[string]model.Time `json:"lost,omitempty"`
 	Constrained bool                  `json:"constrained,omitempty"`
-	Answer      answered              `json:"answer,omitzero"`
 	Last        *journalCall          `json:"last,omitempty"`
 }
 
@@ -87,9 +86,7 @@ func (r *raws) number(raw []byte) int {
 // Marshal returns the table for the journal.
 func (t *Table) Marshal() ([]byte, error) {
 	r := raws{index: map[string]int{}}
-	j := journal{
-		Format: journalFormat, Lost: t.lost, Constrained: t.constrained, Answer: t.answer,
-	}
+	j := journal{Format: journalFormat, Lost: t.lost, Constrained: t.constrained}
 	for _, k := range t.keys {
 		j.Keys = append(j.Keys, journalKey{
 			Priority: k.Priority, RequestID: k.RequestID, Raw: r.number(k.Template), keyState: k.keyState,
@@ -149,7 +146,7 @@ func (t *Table) unmarshal(data []byte) error {
 	}
 	n := New(t.limits)
 	n.version = t.version + 1
-	n.constrained, n.answer, n.uncertain = j.Constrained, j.Answer, true
+	n.constrained, n.uncertain = j.Constrained, true
 	keys, err := j.keys()
 	if err != nil {
 		return err

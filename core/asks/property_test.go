@@ -279,7 +279,7 @@ func (w *world) calls(journal []byte) map[string]any {
 	if err := json.Unmarshal(journal, &all); err != nil {
 		w.t.Fatal(err)
 	}
-	for _, name := range []string{"call", "last", "answer", "raws"} {
+	for _, name := range []string{"last", "raws"} {
 		delete(all, name)
 	}
 	return all

@@ -1,6 +1,7 @@
 package asks
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -44,8 +45,12 @@ func (r *round) hear() {
 	r.next = slices.Grow(r.next[:0], len(r.rows))[:0]
 	for i := range int32(len(r.rows)) { //nolint:gosec // a frame holds fewer rows
 		r.next = append(r.next, -1)
-		k := r.key(r.rows[i].Key)
-		if k == nil {
+		row := &r.rows[i]
+		k := r.key(row.Key)
+		if k == nil { // no room
+			if row.Name == model.AnyName && row.Count > 0 {
+				r.out.step(row.Key, "", "", cmp.Or(r.in.Pass, model.PassConstrain))
+			}
 			continue
 		}
 		if k.said.tail < 0 {
@@ -54,9 +59,9 @@ func (r *round) hear() {
 			r.next[k.said.tail] = i
 		}
 		k.said.tail = i
-		k.say(&r.rows[i])
+		k.say(row)
 		if r.resyncing {
-			k.news.hear(r.rows[i].Name)
+			k.news.hear(row.Name)
 		}
 	}
 	if len(r.rows) == 0 {
@@ -86,7 +91,6 @@ func (r *round) decide() {
 			r.tally[tallyKey{k.plan.stage, rack}] += n
 		}
 	}
-	r.strangers()
 	for _, k := range r.keys {
 		switch {
 		case k.said.dropped:
@@ -101,22 +105,6 @@ func (r *round) decide() {
 		}
 		if k.Large {
 			k.shrink()
-		}
-	}
-}
-
-// strangers notes the rows of keys there is no room for.
-func (r *round) strangers() {
-	if len(r.keys) < r.limits.MaxKeys {
-		return
-	}
-	for i := range r.rows {
-		if row := &r.rows[i]; row.Name == model.AnyName && row.Count > 0 && r.have(row.Key) == nil {
-			cause := r.in.Pass
-			if cause == "" {
-				cause = model.PassConstrain
-			}
-			r.out.step(row.Key, "", "", cause)
 		}
 	}
 }

@@ -25,17 +25,10 @@ type Table struct {
 	call        uint32 // calls so far, repetitions aside
 	uncertain   bool   // the next call may repeat one that is not known, which the ResourceManager would ignore
 	last        lastCall
-	answer      answered
 	version     uint64
 	dirty       bool // something changed since the keys were last looked at
 	quiet       quiet
 	round       round
-}
-
-// answered is the last answer that was taken.
-type answered struct {
-	Seen bool  `json:"seen,omitempty"`
-	ID   int32 `json:"id,omitempty"`
 }
 
 // quiet says under which circumstances nothing was left to be done at the last call.
@@ -137,12 +130,9 @@ func (t *Table) nothingNew(now model.Time, in *Intent) bool {
 	return true
 }
 
-// Response takes the answer to the last call.
+// Response takes the answer to the last call. That of a repeated call has the same
+// containers again, which are counted once.
 func (t *Table) Response(now model.Time, r *Response, site *Site) {
-	if t.answer.Seen && t.answer.ID == r.ResponseID {
-		return // of a repeated call: the same containers again
-	}
-	t.answer = answered{Seen: true, ID: r.ResponseID}
 	for i := range r.Granted {
 		t.granted(now, &r.Granted[i], site)
 	}
@@ -181,7 +171,7 @@ func (t *Table) register(running []Grant, site *Site) {
 		k.Shown, k.news = shown{Stage: k.Shown.Stage}, news{}
 	}
 	clear(t.denied)
-	t.constrained, t.last, t.answer, t.uncertain, t.resyncing = false, lastCall{}, answered{}, false, false
+	t.constrained, t.last, t.uncertain, t.resyncing = false, lastCall{}, false, false
 	for i := range running {
 		g := &running[i]
 		if _, known := t.running[g.ID]; known {
