@@ -60,7 +60,7 @@ func (r *round) hear() {
 		}
 		k.said.tail = i
 		k.say(row)
-		if r.resyncing {
+		if r.resyncing || k.Adopted {
 			k.news.hear(row.Name)
 		}
 	}
@@ -363,12 +363,7 @@ func (r *round) mirror(k *key) {
 func (r *round) undo(k *key) {
 	k.Adopted = false
 	if !k.plan.staged || k.plan.stage != model.StageMap {
-		said := map[string]bool{model.AnyName: true}
-		maps.Copy(said, k.news.said)
-		for i := k.said.head; i >= 0; i = r.next[i] {
-			said[r.rows[i].Name] = true
-		}
-		maps.DeleteFunc(k.Own, func(name string, _ ownRow) bool { return !said[name] })
+		maps.DeleteFunc(k.Own, func(name string, _ ownRow) bool { return name != model.AnyName && !k.news.said[name] })
 	}
 	r.change()
 	r.show(k, verdict{})
