@@ -22,8 +22,8 @@ type hosts struct {
 	lost   map[string]model.Time // reported as gone, until the site says so too
 }
 
-// refuse takes changes of the application's blacklist.
-func (h *hosts) refuse(add, remove []string) (changed bool) {
+// updateBlacklist takes changes of the application's blacklist.
+func (h *hosts) updateBlacklist(add, remove []string) (changed bool) {
 	for _, name := range add {
 		if !h.denied[name] && len(h.denied) < maxDenied {
 			h.denied[name] = true
@@ -39,8 +39,8 @@ func (h *hosts) refuse(add, remove []string) (changed bool) {
 	return changed
 }
 
-// lose takes hosts that are not usable any more.
-func (h *hosts) lose(now model.Time, names []string) {
+// addLost takes hosts that are not usable any more.
+func (h *hosts) addLost(now model.Time, names []string) {
 	for _, name := range names {
 		if _, known := h.lost[name]; known || len(h.lost) < maxLost {
 			h.lost[name] = now
@@ -48,9 +48,9 @@ func (h *hosts) lose(now model.Time, names []string) {
 	}
 }
 
-// found forgets lost hosts that the site does not list as usable any more, or
+// expireLost forgets lost hosts that the site does not list as usable any more, or
 // still lists after lostFor.
-func (h *hosts) found(a *alarm, site *Site) (changed bool) {
+func (h *hosts) expireLost(a *alarm, site *Site) (changed bool) {
 	if site == nil {
 		return false
 	}

@@ -11,14 +11,14 @@ import (
 type key struct {
 	Key
 	keyState
-	plan plan // as last looked at
-	said said // in the call at hand
-	news news
+	plan     plan     // as last looked at
+	callRows callRows // of the call at hand
+	recent   recent
 }
 
-// news is what the application sent and was granted at a key since its attempt is Resyncing. It is not in the journal.
-type news struct {
-	said    map[string]bool // rows, by name
+// recent is what the application sent and was granted at a key since its attempt is Resyncing. It is not in the journal.
+type recent struct {
+	names   map[string]bool // of rows
 	granted model.Time      // when one last was; 0 is never
 }
 
@@ -28,7 +28,7 @@ type keyState struct {
 	RM         map[string]sentRow `json:"rm,omitempty"` // at the ResourceManager
 	Capability model.Resource     `json:"size"`
 	Template   []byte             `json:"-"` // the application's last ANY row without a label; its number in the journal's list of raw rows
-	odd
+	anomalies
 	Steered bool                 `json:"steered,omitempty"` // the rows at the ResourceManager may be others than the application's
 	Resend  bool                 `json:"resend,omitempty"`  // the next call has all rows again: the last one may have been ignored
 	Running int                  `json:"running,omitempty"` // containers
@@ -40,8 +40,8 @@ type keyState struct {
 	Shown   shown                `json:"shown"`
 }
 
-// odd is what is unusual about a key.
-type odd struct {
+// anomalies are what is unusual about a key.
+type anomalies struct {
 	Mixed   bool `json:"mixed,omitempty"`   // the application asks for containers of several sizes
 	Large   bool `json:"large,omitempty"`   // more rows than are kept: passed until the application drops the key
 	Adopted bool `json:"adopted,omitempty"` // which rows are the application's own is still to be found out
@@ -68,8 +68,8 @@ type sentRow struct {
 	call  uint32 // that last had the row, or wanted it
 }
 
-// said is what the call at hand says of a key.
-type said struct {
+// callRows is what the call at hand has of a key.
+type callRows struct {
 	head, tail int32 // its rows, by the links of round.next; -1 is none
 	anys       int   // ANY rows
 	dropped    bool  // the last ANY row is 0
@@ -88,7 +88,7 @@ type shown struct {
 
 func newKey(k Key) *key {
 	return &key{
-		Key: k, said: said{head: -1, tail: -1},
+		Key: k, callRows: callRows{head: -1, tail: -1},
 		keyState: keyState{Own: map[string]ownRow{}, RM: map[string]sentRow{}, Granted: map[model.RackID]int{}},
 	}
 }
@@ -102,8 +102,8 @@ func isHost(name string) bool { return name != model.AnyName && !isRack(name) }
 // outstanding is how many containers the application still waits for.
 func (k *key) outstanding() int32 { return k.Own[model.AnyName].left() }
 
-// local reports whether the application names hosts or racks.
-func (k *key) local() bool {
+// isLocal reports whether the application names hosts or racks.
+func (k *key) isLocal() bool {
 	for name, r := range k.Own { // order-free: all are looked at
 		if name != model.AnyName && r.left() > 0 {
 			return true
@@ -112,9 +112,9 @@ func (k *key) local() bool {
 	return false
 }
 
-// bound reports whether the application constrains the key itself.
-func (k *key) bound() bool {
-	if k.Mixed || k.Large || k.said.anys > 1 {
+// isConstrained reports whether the application constrains the key itself.
+func (k *key) isConstrained() bool {
+	if k.Mixed || k.Large || k.callRows.anys > 1 {
 		return true
 	}
 	for _, r := range k.Own { // order-free: all are looked at
@@ -125,15 +125,15 @@ func (k *key) bound() bool {
 	return false
 }
 
-// dead reports whether nothing would be lost with the key but counts of containers that ended.
-func (k *key) dead() bool {
-	return len(k.Own) == 0 && len(k.RM) == 0 && k.Running == 0 && k.said.head < 0
+// isEmpty reports whether nothing would be lost with the key but counts of containers that ended.
+func (k *key) isEmpty() bool {
+	return len(k.Own) == 0 && len(k.RM) == 0 && k.Running == 0 && k.callRows.head < 0
 }
 
-// say takes one row of the application.
-func (k *key) say(r *Row) {
+// setAsk takes one row of the application.
+func (k *key) setAsk(r *Row) {
 	if r.Name == model.AnyName {
-		k.sayAny(r)
+		k.setAny(r)
 		return
 	}
 	if k.Large {
@@ -143,21 +143,21 @@ func (k *key) say(r *Row) {
 		delete(k.Own, r.Name)
 		return
 	}
-	k.size(r)
+	k.checkSize(r)
 	k.Own[r.Name] = ownRow{Count: r.Count, Relax: r.Relax, Labelled: r.Labelled}
 }
 
-// sayAny takes an ANY row, which reflects every answer before it.
-func (k *key) sayAny(r *Row) {
-	k.said.anys++
-	k.said.dropped = r.Count <= 0
-	if k.said.dropped {
+// setAny takes an ANY row, which reflects every answer before it.
+func (k *key) setAny(r *Row) {
+	k.callRows.anys++
+	k.callRows.dropped = r.Count <= 0
+	if k.callRows.dropped {
 		return
 	}
 	if _, had := k.Own[model.AnyName]; had && k.outstanding() == 0 && !k.Mixed {
 		k.Capability = r.Capability // everything was granted: it may ask for something else now
 	}
-	k.size(r)
+	k.checkSize(r)
 	k.Rounded = false
 	for name, own := range k.Own { // order-free: each is changed alone
 		if own.Taken != 0 {
@@ -171,17 +171,17 @@ func (k *key) sayAny(r *Row) {
 	k.Own[model.AnyName] = ownRow{Count: r.Count, Relax: r.Relax, Labelled: r.Labelled}
 }
 
-// hear records that the application sent a row during a resync.
-func (n *news) hear(name string) {
-	if n.said == nil {
-		n.said = map[string]bool{}
+// add records that the application sent a row during a resync.
+func (n *recent) add(name string) {
+	if n.names == nil {
+		n.names = map[string]bool{}
 	}
-	n.said[name] = true
+	n.names[name] = true
 }
 
-// size watches that a key asks for containers of one size. What was adopted has
+// checkSize watches that a key asks for containers of one size. What was adopted has
 // the ResourceManager's rounded size until the application says its own.
-func (k *key) size(r *Row) {
+func (k *key) checkSize(r *Row) {
 	if len(k.Own) == 0 || k.Rounded {
 		k.Capability = r.Capability
 	}
@@ -190,15 +190,15 @@ func (k *key) size(r *Row) {
 	}
 }
 
-// forget takes an ANY row of 0: the key is dropped, and only what was granted is remembered.
-func (k *key) forget() {
+// clearOwn takes an ANY row of 0: the key is dropped, and only what was granted is remembered.
+func (k *key) clearOwn() {
 	clear(k.Own)
-	k.odd, k.Widened = odd{}, false
+	k.anomalies, k.Widened = anomalies{}, false
 	k.Racks = k.Racks[:0]
 }
 
-// drop ends a key that the ResourceManager drops as well.
-func (k *key) drop() {
+// clearSent ends a key that the ResourceManager drops as well.
+func (k *key) clearSent() {
 	clear(k.RM)
 	k.Steered, k.Resend = false, false
 }
@@ -207,7 +207,7 @@ func (k *key) drop() {
 // said meanwhile is its own, until it is found out which rows are not. The count
 // may lack containers that were allocated already and are told of later.
 func (k *key) adopt(p *model.AskRow) {
-	said := k.news.said[p.ResourceName]
+	said := k.recent.names[p.ResourceName]
 	if said && p.RelaxLocality {
 		return
 	}
@@ -223,8 +223,8 @@ func (k *key) adopt(p *model.AskRow) {
 	}
 }
 
-// shrink keeps of a key with too many rows only how much is asked for.
-func (k *key) shrink() {
+// dropRows keeps of a key with too many rows only how much is asked for.
+func (k *key) dropRows() {
 	maps.DeleteFunc(k.Own, func(name string, _ ownRow) bool { return name != model.AnyName })
 	if !k.Steered && !k.Resend {
 		clear(k.RM)

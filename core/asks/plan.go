@@ -18,7 +18,7 @@ type plan struct {
 func look(k *key, in *Intent) plan {
 	var p plan
 	if in.Stage != nil {
-		p.stage, p.staged = in.Stage(k.Key, k.local())
+		p.stage, p.staged = in.Stage(k.Key, k.isLocal())
 	}
 	if p.staged && in.Target != nil {
 		p.target, p.planned = in.Target(p.stage)
@@ -26,8 +26,8 @@ func look(k *key, in *Intent) plan {
 	return p
 }
 
-// holds reports whether the plan is still what it was.
-func (p *plan) holds(k *key, in *Intent) bool {
+// isCurrent reports whether the plan is still what it was.
+func (p *plan) isCurrent(k *key, in *Intent) bool {
 	now := look(k, in)
 	return p.staged == now.staged && p.stage == now.stage && p.planned == now.planned && p.target.equal(&now.target)
 }
@@ -36,8 +36,8 @@ func (t *Target) equal(o *Target) bool {
 	return t.Hold == o.Hold && t.Until == o.Until && t.Reason == o.Reason && slices.Equal(t.Racks, o.Racks)
 }
 
-// read brings the plan up to date.
-func (p *plan) read(k *key, in *Intent) {
+// refresh brings the plan up to date.
+func (p *plan) refresh(k *key, in *Intent) {
 	now := look(k, in)
 	if p.target.equal(&now.target) {
 		now.target = p.target

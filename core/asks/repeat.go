@@ -53,7 +53,7 @@ func repeat(t *Table) Edit {
 	rows := t.last.Rows
 	var previous *key
 	for i := range rows {
-		k := t.have(rows[i].Key)
+		k := t.find(rows[i].Key)
 		if rows[i].Verbatim || k == nil || k == previous {
 			continue
 		}
@@ -71,7 +71,7 @@ func repeatOther(t *Table, now model.Time, r *Request, in *Intent) Edit {
 	first := slices.Clone(t.last.Rows)
 	out := &t.round.out
 	t.quiet.known, t.uncertain = false, true
-	edit := t.take(now, r, in)
+	edit := t.process(now, r, in)
 	second := len(out.rows) // also when the call may go on as it came
 	for i := range first {
 		if f := &first[i]; !says(out.rows[:second], f) {

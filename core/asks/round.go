@@ -37,31 +37,31 @@ type verdict struct {
 
 func passFor(cause model.PassCause) verdict { return verdict{cause: cause} }
 
-// hear takes the application's rows into its own rows.
-func (r *round) hear() {
+// readRows takes the application's rows into its own rows.
+func (r *round) readRows() {
 	for _, k := range r.keys {
-		k.said = said{head: -1, tail: -1}
+		k.callRows = callRows{head: -1, tail: -1}
 	}
 	r.next = slices.Grow(r.next[:0], len(r.rows))[:0]
 	for i := range int32(len(r.rows)) { //nolint:gosec // a frame holds fewer rows
 		r.next = append(r.next, -1)
 		row := &r.rows[i]
-		k := r.key(row.Key)
+		k := r.findOrAdd(row.Key)
 		if k == nil { // no room
 			if row.Name == model.AnyName && row.Count > 0 {
 				r.out.step(row.Key, "", "", cmp.Or(r.in.Pass, model.PassConstrain))
 			}
 			continue
 		}
-		if k.said.tail < 0 {
-			k.said.head = i
+		if k.callRows.tail < 0 {
+			k.callRows.head = i
 		} else {
-			r.next[k.said.tail] = i
+			r.next[k.callRows.tail] = i
 		}
-		k.said.tail = i
-		k.say(row)
+		k.callRows.tail = i
+		k.setAsk(row)
 		if r.resyncing || k.Adopted {
-			k.news.hear(row.Name)
+			k.recent.add(row.Name)
 		}
 	}
 	if len(r.rows) == 0 {
@@ -70,8 +70,8 @@ func (r *round) hear() {
 	r.change()
 	room := r.limits.MaxRows
 	for _, k := range r.keys {
-		if k.said.dropped {
-			k.forget()
+		if k.callRows.dropped {
+			k.clearOwn()
 		}
 		if room -= len(k.Own); room < 0 {
 			k.Large = true
@@ -85,7 +85,7 @@ func (r *round) decide() {
 	clear(r.tally)
 	for _, k := range r.keys {
 		if k.outstanding() > 0 {
-			k.plan.read(k, r.in)
+			k.plan.refresh(k, r.in)
 		}
 		for rack, n := range k.Granted { // order-free: sums
 			r.tally[tallyKey{k.plan.stage, rack}] += n
@@ -93,18 +93,18 @@ func (r *round) decide() {
 	}
 	for _, k := range r.keys {
 		switch {
-		case k.said.dropped:
+		case k.callRows.dropped:
 			r.dropped(k)
 		case k.outstanding() == 0:
-			r.mirror(k)
+			r.recordPassed(k)
 			r.show(k, verdict{})
 		case k.Adopted:
-			r.undo(k)
+			r.revert(k)
 		default:
 			r.decideKey(k)
 		}
 		if k.Large {
-			k.shrink()
+			k.dropRows()
 		}
 	}
 }
@@ -118,7 +118,7 @@ func (r *round) decideKey(k *key) {
 	case v.action == "":
 		r.pass(k, v.cause)
 	case r.in.Advise:
-		if k.said.head >= 0 || was != v.action {
+		if k.callRows.head >= 0 || was != v.action {
 			r.out.step(k.Key, k.plan.stage, v.action, model.PassAdvise)
 		}
 		r.pass(k, "")
@@ -129,7 +129,7 @@ func (r *round) decideKey(k *key) {
 
 // verdict decides what becomes of a key.
 func (r *round) verdict(k *key) verdict {
-	cause := r.mayNot(k)
+	cause := r.passCause(k)
 	if cause == "" && r.holds(k) {
 		r.out.want = append(r.out.want[:0], k.strictAny())
 		return verdict{action: model.ActionHold, deadline: k.Hold.Until}
@@ -168,7 +168,7 @@ func (r *round) verdict(k *key) verdict {
 func (r *round) place(k *key) verdict {
 	p := &r.racks
 	p.start(r, k)
-	local := k.plan.stage == model.StageMap && k.local()
+	local := k.plan.stage == model.StageMap && k.isLocal()
 	var v verdict
 	switch {
 	case !slices.ContainsFunc(p.list, func(p place) bool { return p.usable() }):
@@ -201,12 +201,12 @@ func (r *round) place(k *key) verdict {
 	return v
 }
 
-// mayNot says why a key must not be steered, "" when it may.
-func (r *round) mayNot(k *key) model.PassCause {
+// passCause says why a key must not be steered, "" when it may.
+func (r *round) passCause(k *key) model.PassCause {
 	switch {
 	case r.in.Pass != "":
 		return r.in.Pass
-	case r.constrained || k.bound():
+	case r.constrained || k.isConstrained():
 		return model.PassConstrain
 	case !k.plan.staged:
 		return model.PassType
@@ -275,8 +275,8 @@ func (r *round) show(k *key, v verdict) {
 
 // steer puts the rows of a verdict to the ResourceManager.
 func (r *round) steer(k *key, v *verdict) {
-	full := k.said.anys > 0
-	k.said.rewritten = k.said.head >= 0
+	full := k.callRows.anys > 0
+	k.callRows.rewritten = k.callRows.head >= 0
 	action := v.action
 	if v.event != "" && k.Steered {
 		action = v.event
@@ -285,7 +285,7 @@ func (r *round) steer(k *key, v *verdict) {
 		k.Steered = true
 		r.change()
 	}
-	if r.put(k, full) || k.said.head >= 0 {
+	if r.put(k, full) || k.callRows.head >= 0 {
 		r.out.step(k.Key, k.plan.stage, action, "")
 	}
 }
@@ -297,14 +297,14 @@ func (r *round) put(k *key, full bool) (sent bool) {
 	if sent || k.Resend {
 		r.change()
 	}
-	k.Resend = r.uncertain && (sent || k.said.head >= 0)
+	k.Resend = r.uncertain && (sent || k.callRows.head >= 0)
 	return sent
 }
 
 // pass sends the application's rows on, with those restored that are others at
 // the ResourceManager.
 func (r *round) pass(k *key, cause model.PassCause) {
-	r.mirror(k)
+	r.recordPassed(k)
 	sent := false
 	if k.Steered || k.Resend {
 		k.Steered = false
@@ -317,7 +317,7 @@ func (r *round) pass(k *key, cause model.PassCause) {
 		r.out.step(k.Key, k.plan.stage, model.ActionFallBack, "")
 	case sent:
 		r.out.step(k.Key, k.plan.stage, model.ActionRestore, "")
-	case k.said.head >= 0 && cause != "":
+	case k.callRows.head >= 0 && cause != "":
 		r.out.step(k.Key, k.plan.stage, "", cause)
 	}
 }
@@ -326,7 +326,7 @@ func (r *round) pass(k *key, cause model.PassCause) {
 func (r *round) dropped(k *key) {
 	var last *Row
 	others := false
-	for i := k.said.head; i >= 0; i = r.next[i] {
+	for i := k.callRows.head; i >= 0; i = r.next[i] {
 		if row := &r.rows[i]; row.Name == model.AnyName {
 			last = row
 		} else {
@@ -334,21 +334,21 @@ func (r *round) dropped(k *key) {
 		}
 	}
 	if k.Steered && others {
-		k.said.rewritten = true
+		k.callRows.rewritten = true
 		row := *last
 		row.Verbatim = true
 		r.out.emit = append(r.out.emit, row)
 	}
-	k.drop()
+	k.clearSent()
 	k.Shown = shown{Stage: k.Shown.Stage}
 }
 
-// mirror notes the application's rows of this call as what the ResourceManager holds.
-func (r *round) mirror(k *key) {
+// recordPassed records the application's rows of this call as what the ResourceManager holds.
+func (r *round) recordPassed(k *key) {
 	if k.Large && !k.Steered {
 		return
 	}
-	for i := k.said.head; i >= 0; i = r.next[i] {
+	for i := k.callRows.head; i >= 0; i = r.next[i] {
 		row := &r.rows[i]
 		if row.Count <= 0 {
 			delete(k.RM, row.Name)
@@ -358,12 +358,12 @@ func (r *round) mirror(k *key) {
 	}
 }
 
-// undo sends an adopted key's ANY relaxed, and takes back the rows that an
+// revert sends an adopted key's ANY relaxed, and takes back the rows that an
 // earlier relay added: all others, but for maps, which have rows of their own.
-func (r *round) undo(k *key) {
+func (r *round) revert(k *key) {
 	k.Adopted = false
 	if !k.plan.staged || k.plan.stage != model.StageMap {
-		maps.DeleteFunc(k.Own, func(name string, _ ownRow) bool { return name != model.AnyName && !k.news.said[name] })
+		maps.DeleteFunc(k.Own, func(name string, _ ownRow) bool { return name != model.AnyName && !k.recent.names[name] })
 	}
 	r.change()
 	r.show(k, verdict{})

@@ -16,8 +16,8 @@ type container struct {
 // running are the containers that run.
 type running map[ContainerID]container
 
-// start counts a container that runs.
-func (c running) start(g *Grant, k *key, site *Site) model.RackID {
+// add counts a container that runs.
+func (c running) add(g *Grant, k *key, site *Site) model.RackID {
 	var rack model.RackID
 	if site != nil {
 		rack = site.RackOf[g.Host]
@@ -32,16 +32,16 @@ func (c running) start(g *Grant, k *key, site *Site) model.RackID {
 	return rack
 }
 
-// end takes a container that does not run any more, once. What succeeded counts
+// removeContainer takes a container that does not run any more, once. What succeeded counts
 // on as granted; what was released or failed does not.
-func (t *Table) end(id ContainerID, success bool) {
+func (t *Table) removeContainer(id ContainerID, success bool) {
 	c, known := t.running[id]
 	if !known {
 		return
 	}
 	delete(t.running, id)
 	t.change()
-	k := t.have(c.key)
+	k := t.find(c.key)
 	if k == nil {
 		return
 	}
@@ -53,10 +53,10 @@ func (t *Table) end(id ContainerID, success bool) {
 	}
 }
 
-// takeDown counts the rows of a container down, as the ResourceManager did when
+// applyGrant counts the rows of a container down, as the ResourceManager did when
 // it allocated it: host, rack and ANY when it was node-local, and so on
 // (LocalityAppPlacementAllocator).
-func (k *key) takeDown(host, rack string) {
+func (k *key) applyGrant(host, rack string) {
 	for i := range k.Racks {
 		if s := &k.Racks[i]; string(s.Rack) == rack {
 			s.Busy, s.Granted = 0, true

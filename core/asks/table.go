@@ -66,9 +66,9 @@ func (t *Table) setLimits(l Limits) {
 // the same edit (relay-facts.md 5), unless it asks for something else.
 func (t *Table) Request(now model.Time, r *Request, in *Intent) Edit {
 	for _, id := range r.Releases { // reported as ended later
-		t.end(id, false)
+		t.removeContainer(id, false)
 	}
-	if t.refuse(r.BlacklistAdd, r.BlacklistRemove) {
+	if t.updateBlacklist(r.BlacklistAdd, r.BlacklistRemove) {
 		t.change()
 	}
 	if r.Scheduling && !t.constrained {
@@ -79,7 +79,7 @@ func (t *Table) Request(now model.Time, r *Request, in *Intent) Edit {
 	seen := fingerprint(r.Rows)
 	switch {
 	case !t.last.known || t.last.ID != r.ResponseID:
-		edit = t.take(now, r, in)
+		edit = t.process(now, r, in)
 	case t.last.Print != seen:
 		edit = repeatOther(t, now, r, in)
 	default:
@@ -90,18 +90,18 @@ func (t *Table) Request(now model.Time, r *Request, in *Intent) Edit {
 	return edit
 }
 
-// take works a call off that is not a repetition.
-func (t *Table) take(now model.Time, r *Request, in *Intent) Edit {
+// process works on a call that is not a repetition.
+func (t *Table) process(now model.Time, r *Request, in *Intent) Edit {
 	t.call++
-	if len(r.Rows) == 0 && t.nothingNew(now, in) {
+	if len(r.Rows) == 0 && t.isUnchanged(now, in) {
 		return Edit{Same: true}
 	}
 	w := &t.round
 	w.Table, w.alarm, w.in, w.rows = t, alarm{now: now, due: never}, in, r.Rows
 	w.out.clear(t.call)
-	w.hear()
+	w.readRows()
 	before := t.version
-	if t.found(&w.alarm, in.Site) {
+	if t.expireLost(&w.alarm, in.Site) {
 		t.change()
 	}
 	w.decide()
@@ -111,19 +111,19 @@ func (t *Table) take(now model.Time, r *Request, in *Intent) Edit {
 	t.dirty, t.uncertain = false, false
 	w.in, w.rows = nil, nil
 	return w.out.edit(r.Rows, func(key Key) bool {
-		k := t.have(key)
-		return k != nil && k.said.rewritten
+		k := t.find(key)
+		return k != nil && k.callRows.rewritten
 	})
 }
 
-// nothingNew reports whether a call without rows finds everything as the last one left it.
-func (t *Table) nothingNew(now model.Time, in *Intent) bool {
+// isUnchanged reports whether a call without rows finds everything as the last one left it.
+func (t *Table) isUnchanged(now model.Time, in *Intent) bool {
 	q := &t.quiet
 	if t.dirty || !q.known || q.site != in.Site || q.pass != in.Pass || q.advise != in.Advise || now >= q.due {
 		return false
 	}
 	for _, k := range t.keys {
-		if k.outstanding() > 0 && !k.plan.holds(k, in) {
+		if k.outstanding() > 0 && !k.plan.isCurrent(k, in) {
 			return false
 		}
 	}
@@ -134,29 +134,29 @@ func (t *Table) nothingNew(now model.Time, in *Intent) bool {
 // containers again, which are counted once.
 func (t *Table) Response(now model.Time, r *Response, site *Site) {
 	for i := range r.Granted {
-		t.granted(now, &r.Granted[i], site)
+		t.addGrant(now, &r.Granted[i], site)
 	}
 	for _, e := range r.Ended {
-		t.end(e.ID, e.ExitStatus == 0)
+		t.removeContainer(e.ID, e.ExitStatus == 0)
 	}
 	if len(r.LostHosts) > 0 {
-		t.lose(now, r.LostHosts)
+		t.addLost(now, r.LostHosts)
 		t.change()
 	}
 }
 
-// granted takes one container.
-func (t *Table) granted(now model.Time, g *Grant, site *Site) {
+// addGrant takes one container.
+func (t *Table) addGrant(now model.Time, g *Grant, site *Site) {
 	if _, known := t.running[g.ID]; known {
 		return
 	}
-	if k := t.key(g.Key); k != nil {
+	if k := t.findOrAdd(g.Key); k != nil {
 		t.change()
 		if t.resyncing {
-			k.news.granted = now
+			k.recent.granted = now
 		}
-		rack := t.running.start(g, k, site)
-		k.takeDown(g.Host, string(rack))
+		rack := t.running.add(g, k, site)
+		k.applyGrant(g.Host, string(rack))
 		k.settle(now)
 	}
 }
@@ -165,10 +165,10 @@ func (t *Table) granted(now model.Time, g *Grant, site *Site) {
 // has registered. Containers that are still running are kept.
 func (t *Table) register(running []Grant, site *Site) {
 	for _, k := range t.keys {
-		k.forget()
-		k.drop()
+		k.clearOwn()
+		k.clearSent()
 		k.Batches, k.Template = nil, nil
-		k.Shown, k.news = shown{Stage: k.Shown.Stage}, news{}
+		k.Shown, k.recent = shown{Stage: k.Shown.Stage}, recent{}
 	}
 	clear(t.denied)
 	t.constrained, t.last, t.uncertain, t.resyncing = false, lastCall{}, false, false
@@ -177,8 +177,8 @@ func (t *Table) register(running []Grant, site *Site) {
 		if _, known := t.running[g.ID]; known {
 			continue
 		}
-		if k := t.key(g.Key); k != nil {
-			t.running.start(g, k, site)
+		if k := t.findOrAdd(g.Key); k != nil {
+			t.running.add(g, k, site)
 		}
 	}
 	t.change()
@@ -196,10 +196,10 @@ func (t *Table) adopt(now, read model.Time, pending []model.AskRow) (all bool) {
 	all = true
 	for i := range pending {
 		p := &pending[i]
-		k := t.key(Key{Priority: narrow(p.Priority), RequestID: p.RequestID})
+		k := t.findOrAdd(Key{Priority: narrow(p.Priority), RequestID: p.RequestID})
 		switch {
 		case k == nil || p.Count <= 0:
-		case k.news.granted > read && !k.news.said[model.AnyName]:
+		case k.recent.granted > read && !k.recent.names[model.AnyName]:
 			all = false
 		default:
 			k.adopt(p)
@@ -208,7 +208,7 @@ func (t *Table) adopt(now, read model.Time, pending []model.AskRow) (all bool) {
 	for _, k := range t.keys {
 		k.settle(now)
 		if all && !k.Adopted {
-			k.news = news{}
+			k.recent = recent{}
 		}
 	}
 	t.resyncing = !all
@@ -232,7 +232,7 @@ func (t *Table) Own() []model.AskRow {
 // IsNew reports whether an ask at a key would be a new one: nothing is outstanding
 // there, and there is room for the key.
 func (t *Table) IsNew(k Key) bool {
-	if have := t.have(k); have != nil {
+	if have := t.find(k); have != nil {
 		return have.outstanding() == 0
 	}
 	return len(t.keys) < t.limits.MaxKeys
@@ -274,27 +274,27 @@ func search(keys []*key, k Key) (int, bool) {
 	return slices.BinarySearchFunc(keys, k, func(have *key, k Key) int { return compareKeys(have.Key, k) })
 }
 
-// have returns the state of a key, nil when there is none.
-func (t *Table) have(k Key) *key {
+// find returns the state of a key, nil when there is none.
+func (t *Table) find(k Key) *key {
 	if i, found := search(t.keys, k); found {
 		return t.keys[i]
 	}
 	return nil
 }
 
-// key returns the state of a key, and makes it when there is room for it.
-func (t *Table) key(k Key) *key {
+// findOrAdd returns the state of a key, and makes it when there is room for it.
+func (t *Table) findOrAdd(k Key) *key {
 	i, found := search(t.keys, k)
 	if found {
 		return t.keys[i]
 	}
 	if len(t.keys) >= t.limits.MaxKeys {
-		dead := slices.IndexFunc(t.keys, (*key).dead)
-		if dead < 0 {
+		empty := slices.IndexFunc(t.keys, (*key).isEmpty)
+		if empty < 0 {
 			return nil
 		}
-		t.keys = slices.Delete(t.keys, dead, dead+1)
-		if dead < i {
+		t.keys = slices.Delete(t.keys, empty, empty+1)
+		if empty < i {
 			i--
 		}
 	}
