@@ -94,15 +94,15 @@ func (r *steering) edit(ctx context.Context, a *attempt, frame, body []byte, s *
 	}
 	a.asks.CheckResponseID(now, s.req.ResponseID)
 	a.last.at = now
-	if !a.isRegistered() || a.trouble.faults > 1 {
+	if !a.isRegistered() || a.failures.faults > 1 {
 		return false, nil
 	}
-	r.judge(a)
+	r.loadInputs(a)
 	if len(s.asked.Rows) > 0 {
 		a.observed.due = true
 		if r.unplanned(a, &s.asked) {
 			r.plan(ctx, a, &s.asked)
-			r.judge(a)
+			r.loadInputs(a)
 		}
 	}
 	edit := a.asks.Request(now, &s.asked, &a.intent)
@@ -114,14 +114,14 @@ func (r *steering) edit(ctx context.Context, a *attempt, frame, body []byte, s *
 	}
 	if edit.Same {
 		if a.asks.Table().Version() == a.saved.version {
-			r.keep(a)
+			r.journalIfChanged(a)
 		}
 		return false, nil
 	}
 	if err := s.write(frame, body, edit.Rows); err != nil {
 		panic(err) // the table believes it sent
 	}
-	return true, r.keep(a)
+	return true, r.journalIfChanged(a)
 }
 
 // take converts what a call says. What the table keeps of it is copied: the
@@ -187,10 +187,10 @@ func (s *scratch) write(frame, body []byte, rows []asks.Row) error {
 	return nil
 }
 
-// judge says in the attempt's intent what holds now. An attempt with a fault asks
+// loadInputs brings the attempt's intent up to date. An attempt with a fault asks
 // nobody any more.
-func (r *steering) judge(a *attempt) {
-	if a.trouble.faults > 0 {
+func (r *steering) loadInputs(a *attempt) {
+	if a.failures.faults > 0 {
 		a.intent.Site, a.intent.Pass = nil, model.PassDecode
 		return
 	}
@@ -198,7 +198,7 @@ func (r *steering) judge(a *attempt) {
 		a.about.info, a.about.known = info, true
 	}
 	site, fresh := r.opts.Guide.Site()
-	a.intent.Site, a.intent.Pass = site, a.rules.excuse(&a.about.info, a.about.known)
+	a.intent.Site, a.intent.Pass = site, a.rules.passReason(&a.about.info, a.about.known)
 	if a.intent.Pass == "" && (site == nil || !fresh) {
 		a.intent.Pass = model.PassStale
 	}
@@ -207,7 +207,7 @@ func (r *steering) judge(a *attempt) {
 // unplanned reports whether a call asks at a key where nothing is outstanding,
 // and no plan says where.
 func (r *steering) unplanned(a *attempt, asked *asks.Request) bool {
-	if a.trouble.faults > 0 || a.asks.State() != asks.InSync || a.about.known && a.intent.Pass != "" {
+	if a.failures.faults > 0 || a.asks.State() != asks.InSync || a.about.known && a.intent.Pass != "" {
 		return false
 	}
 	return slices.ContainsFunc(asked.Rows, func(row asks.Row) bool {
@@ -238,7 +238,7 @@ func (r *steering) plan(ctx context.Context, a *attempt, asked *asks.Request) {
 		return
 	}
 	a.deciding = true
-	rows := a.staged(merged(a.asks.Table().Own(), asked.Rows))
+	rows := a.withStages(mergeRows(a.asks.Table().Own(), asked.Rows))
 	ctx, cancel := context.WithTimeout(ctx, a.rules.decideIn)
 	defer cancel()
 	decided := make(chan struct{})
@@ -262,9 +262,9 @@ func (r *steering) plan(ctx context.Context, a *attempt, asked *asks.Request) {
 	}
 }
 
-// staged says of rows which stage asks for them, by the rules for the
+// withStages says of rows which stage asks for them, by the rules for the
 // application's type. It changes and returns them.
-func (a *attempt) staged(rows []model.AskRow) []model.AskRow {
+func (a *attempt) withStages(rows []model.AskRow) []model.AskRow {
 	local := map[asks.Key]bool{}
 	for i := range rows {
 		if k := keyOf(&rows[i]); rows[i].ResourceName != model.AnyName {
@@ -282,8 +282,8 @@ func keyOf(row *model.AskRow) asks.Key {
 	return asks.Key{Priority: int32(row.Priority), RequestID: row.RequestID} //nolint:gosec // came as one
 }
 
-// merged is what an application asks for once a call is counted in.
-func merged(own []model.AskRow, rows []asks.Row) []model.AskRow {
+// mergeRows returns what an application asks for once a call is counted in.
+func mergeRows(own []model.AskRow, rows []asks.Row) []model.AskRow {
 	type name struct {
 		asks.Key
 		name string

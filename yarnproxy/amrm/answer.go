@@ -67,7 +67,7 @@ func (r *steering) registered(a *attempt, body []byte, s *scratch) {
 		site, _ := r.opts.Guide.Site()
 		a.asks.Register(appendGrants(nil, s.running), site)
 		a.observed.due = true
-		r.keep(a) // what it says of an earlier life could be believed by its ids
+		r.journalIfChanged(a) // what it says of an earlier life could be believed by its ids
 	})
 }
 
@@ -118,7 +118,7 @@ func (r *steering) fault(a *attempt, why any) {
 		"attempt", a.name, "error", why, "stack", string(debug.Stack()))
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.trouble.faults++
+	a.failures.faults++
 	a.asks.Invalidate(r.opts.now())
 }
 
@@ -126,10 +126,10 @@ func (r *steering) fault(a *attempt, why any) {
 func (r *steering) unread(a *attempt, what string, err error) {
 	r.counts.pass(model.PassDecode)
 	a.mu.Lock()
-	said := a.trouble.said
-	a.trouble.said = true
+	logged := a.failures.logged
+	a.failures.logged = true
 	a.mu.Unlock()
-	if !said {
+	if !logged {
 		r.log.Warn(what+" of an application is not understood and goes on as it came; more of it is counted only", "attempt", a.name, "error", err)
 	}
 }

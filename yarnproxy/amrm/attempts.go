@@ -37,15 +37,15 @@ type attempt struct {
 	conns    int
 	last     exchange
 	deciding bool // a Decide has not returned yet
-	trouble  trouble
+	failures failures
 	saved    saved
 	observed observed
 }
 
-// trouble is what went wrong with an attempt's calls.
-type trouble struct {
+// failures are what went wrong with an attempt's calls.
+type failures struct {
 	faults int  // decisions that failed: one ends steering, two end the table
-	said   bool // that something was not understood
+	logged bool // that something was not understood
 }
 
 // about is what the guide last told of an attempt's application.

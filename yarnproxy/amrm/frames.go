@@ -139,7 +139,7 @@ func (c *conn) call(ctx context.Context, a *attempt, frame []byte) error {
 			return err
 		}
 		c.session.sent(h.CallID, c.relay.clock().Sub(start))
-		c.relay.steering.settle(a)
+		c.relay.steering.afterSend(a)
 		return nil
 	case methodRegister, methodFinish:
 		c.session.remember(call{id: h.CallID, method: m}, &c.relay.counts.forgotten)
@@ -214,6 +214,6 @@ func (c *conn) answer(a *attempt, frame []byte) error {
 	if k.method == methodAllocate {
 		c.relay.counts.added(k.spent + c.relay.clock().Sub(start))
 	}
-	c.relay.steering.settle(a)
+	c.relay.steering.afterSend(a)
 	return nil
 }

@@ -53,10 +53,10 @@ type saved struct {
 	good       bool   // nothing is known to have gone wrong
 }
 
-// keep begins to write an attempt's table to the journal when it has changed, and
+// journalIfChanged begins to write an attempt's table to the journal when it has changed, and
 // else the response id of the last call. A table that is not InSync is not
 // written: the response id in the file that is there shows that it lacks calls.
-func (r *steering) keep(a *attempt) <-chan journalResult {
+func (r *steering) journalIfChanged(a *attempt) <-chan journalResult {
 	if r.journal == nil || a.asks.State() != asks.InSync {
 		return nil
 	}
@@ -80,19 +80,19 @@ func (r *steering) keep(a *attempt) <-chan journalResult {
 	return saving
 }
 
-// settle updates the journal and the guide once a call or an answer has been sent.
-func (r *steering) settle(a *attempt) {
+// afterSend updates the journal and the guide once a call or an answer has been sent.
+func (r *steering) afterSend(a *attempt) {
 	r.guarded(a, func() {
-		if !a.isRegistered() || a.trouble.faults > 0 {
+		if !a.isRegistered() || a.failures.faults > 0 {
 			return
 		}
-		r.keep(a)
+		r.journalIfChanged(a)
 		now := r.opts.now()
 		o := &a.observed
 		if !o.due && (!o.outstanding || now.Sub(o.at) < observeEvery) {
 			return
 		}
-		rows := a.staged(a.asks.Table().Own())
+		rows := a.withStages(a.asks.Table().Own())
 		r.opts.Guide.Observe(a.app, rows)
 		a.observed = observed{at: now, outstanding: len(rows) > 0}
 	})

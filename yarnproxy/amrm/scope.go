@@ -47,9 +47,9 @@ func (r *rules) stage(appType string, k asks.Key, local bool) (model.Stage, bool
 	return "", false
 }
 
-// excuse says why nothing an application asks for is steered, "" when it may
+// passReason says why nothing an application asks for is steered, "" when it may
 // be. An application that no source has told of is not known to be in the scope.
-func (r *rules) excuse(a *App, known bool) model.PassCause {
+func (r *rules) passReason(a *App, known bool) model.PassCause {
 	switch {
 	case !known:
 		return model.PassStale

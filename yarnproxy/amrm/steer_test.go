@@ -439,7 +439,7 @@ func TestExcuse(t *testing.T) {
 		{"opted out", app("bob", "root.batch", "MAPREDUCE", "heddle-off"), true, model.PassOptOut},
 		{"unknown", &App{}, false, model.PassStale},
 	} {
-		if got := r.excuse(c.app, c.known); got != c.want {
+		if got := r.passReason(c.app, c.known); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
 	}
