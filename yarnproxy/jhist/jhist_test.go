@@ -113,11 +113,11 @@ func TestTasksSumToTheCounters(t *testing.T) {
 }
 
 // event returns a line of a history in JSON.
-func event(t *testing.T, name string, fields map[string]any) string {
-	t.Helper()
+func event(tb testing.TB, name string, fields map[string]any) string {
+	tb.Helper()
 	line, err := json.Marshal(map[string]any{"type": "X", "event": map[string]any{"org.apache.hadoop.mapreduce.jobhistory." + name: fields}})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return string(line) + "\n\n"
 }
@@ -276,41 +276,6 @@ func TestReadConf(t *testing.T) {
 			t.Errorf("%s: %+v, %v", in.text, got, err)
 		}
 	}
-}
-
-// FuzzRead holds that any bytes are read as a history or refused, within bounds.
-func FuzzRead(f *testing.F) {
-	text, bin := unzipped(f, "*_0055-*.jhist.gz"), unzipped(f, "*_0056-*.jhist.gz")
-	lines := bytes.SplitAfter(bin, []byte("\n"))
-	f.Add(text[:40_000])
-	f.Add(bin[:len(bin)/2])
-	f.Add(bytes.Join(lines[:2], nil))
-	f.Add([]byte("Avro-Json\n{}\n{\"event\":{\"JobSubmitted\":{\"jobid\":\"job_1_1\"}}}\n"))
-	f.Add([]byte("Avro-Binary\n{\"type\":\"record\",\"name\":\"E\",\"fields\":[{\"name\":\"event\",\"type\":[\"null\",{\"type\":\"array\",\"items\":\"E\"}]}]}\n\x02\x02\x00\x00"))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		j, err := jhist.Read(bytes.NewReader(data))
-		if (j == nil) == (err == nil) {
-			t.Fatalf("job %v and error %v", j, err)
-		}
-		if j == nil {
-			return
-		}
-		if _, err := measured.Workload([]measured.Job{j.Job}, &measured.Options{}); err != nil {
-			t.Fatal(err)
-		}
-	})
-}
-
-// FuzzReadConf holds that any bytes are read as a configuration or refused.
-func FuzzReadConf(f *testing.F) {
-	f.Add(unzipped(f, "*_0055_conf.xml.gz")[:20_000])
-	f.Add([]byte("<configuration><property><name>mapreduce.map.memory.mb</name><value>1</value></property></configuration>"))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		c, err := jhist.ReadConf(bytes.NewReader(data))
-		if (c == nil) == (err == nil) {
-			t.Fatalf("configuration %v and error %v", c, err)
-		}
-	})
 }
 
 // TestOtherSchema reads a binary history by the schema that stands in it: fields in another order,

@@ -11,6 +11,8 @@ import (
 	"testing/fstest"
 	"time"
 
+	"github.com/klauspost/compress/zstd"
+
 	"heddle/core/trace"
 )
 
@@ -200,8 +202,12 @@ func TestNoTime(t *testing.T) {
 
 // zstdRLE returns a zstd frame of n blocks that repeat a byte, 128 KiB each, after some text.
 func zstdRLE(text string, repeated byte, n int) []byte {
-	const block = 128 << 10
-	frame := []byte{0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x58} // no checksum, no size, a window of 2 MiB
+	return zstdFrame(0x58, text, repeated, 128<<10, n) // a window of 2 MiB
+}
+
+// zstdFrame returns a zstd frame of some text and n blocks that repeat a byte.
+func zstdFrame(window byte, text string, repeated byte, block, n int) []byte {
+	frame := []byte{0x28, 0xb5, 0x2f, 0xfd, 0x00, window} // no checksum, no size
 	header := func(kind, size int, last bool) {
 		h := uint32(size<<3 | kind<<1)
 		if last {
@@ -209,7 +215,7 @@ func zstdRLE(text string, repeated byte, n int) []byte {
 		}
 		frame = append(frame, binary.LittleEndian.AppendUint32(nil, h)[:3]...)
 	}
-	header(0, len(text), false)
+	header(0, len(text), n == 0)
 	frame = append(frame, text...)
 	for i := range n {
 		header(1, block, i == n-1)
@@ -278,9 +284,12 @@ func FuzzFiles(f *testing.F) {
 	f.Add([]byte(first), []byte(strings.Replace(second, "1795000000000,", "5,", 1)))
 	f.Add([]byte(first), []byte(script{header: `"start_ms":2`, after: 2, lines: []string{restartMark, nodesOf(5, "x")}}.text()))
 	f.Add([]byte(script{header: one, lines: []string{at(1<<63-1, "poll", `{}`), at(-1<<63, "poll", `{}`)}}.text()), []byte(""))
-	f.Add(zstdRLE(first, ' ', 3), zstdRLE(second, '\n', 2))
+	f.Add(zstdFrame(0, first, ' ', 1000, 3), zstdFrame(0, second, '\n', 100, 2)) // a window of 1 KiB
 	f.Add([]byte("\x28\xb5\x2f\xfd\x00\xa8\x01\x00\x00"), []byte("\x28\xb5\x2f\xfd"))
 	f.Fuzz(func(t *testing.T, a, b []byte) {
+		if slow(a) || slow(b) {
+			return
+		}
 		fsys := fstest.MapFS{"in.jsonl": {Data: a}, "in.1.jsonl": {Data: b}}
 		r, err := Open(fsys, "in.jsonl")
 		if err == nil {
@@ -303,4 +312,15 @@ func FuzzFiles(f *testing.F) {
 			t.Fatalf("no place in %v", err)
 		}
 	})
+}
+
+// slow reports whether a file is long, or compressed with a window that is within the limit and
+// takes more time to clear than all else does (TestBombs).
+func slow(data []byte) bool {
+	var h zstd.Header
+	if len(data) > 4<<10 || h.Decode(data) != nil {
+		return len(data) > 4<<10
+	}
+	window := max(h.WindowSize, h.FrameContentSize)
+	return window > 16<<10 && window <= maxWindow
 }

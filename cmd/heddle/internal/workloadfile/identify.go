@@ -48,18 +48,28 @@ func beginning(f io.Reader) []byte {
 	return head
 }
 
+// How files of each format of 'heddle import' begin.
+var (
+	beginsJhist  = regexp.MustCompile(`^Avro-(Json|Binary)\r?\n`)
+	beginsRumen  = regexp.MustCompile(`^\s*\{[^{]*"jobID"\s*:`)
+	beginsSLS    = regexp.MustCompile(`^\s*\{\s*"(num\.nodes|am\.|job\.)`)
+	beginsCoflow = regexp.MustCompile(`^\d+ \d+\s*\n\d+ \d+ \d+ `)
+	beginsSWIM   = regexp.MustCompile(`^[^\t\n]+\t\d+\t\d+\t\d+\t\d+\t\d+[\t\r\n]`)
+)
+
 // formatOf returns the format of 'heddle import' that a file begins like, "" if none.
 func formatOf(head []byte) string {
-	for _, f := range []struct{ format, begins string }{
-		{"jhist", `^Avro-(Json|Binary)\r?\n`},
-		{"rumen", `^\s*\{[^{]*"jobID"\s*:`},
-		{"sls", `^\s*\{\s*"(num\.nodes|am\.|job\.)`},
-		{"coflow", `^\d+ \d+\s*\n\d+ \d+ \d+ `},
-		{"swim", `^[^\t\n]+\t\d+\t\d+\t\d+\t\d+\t\d+[\t\r\n]`},
-	} {
-		if regexp.MustCompile(f.begins).Match(head) {
-			return f.format
-		}
+	switch {
+	case beginsJhist.Match(head):
+		return "jhist"
+	case beginsRumen.Match(head):
+		return "rumen"
+	case beginsSLS.Match(head):
+		return "sls"
+	case beginsCoflow.Match(head):
+		return "coflow"
+	case beginsSWIM.Match(head):
+		return "swim"
 	}
 	return ""
 }
