@@ -47,12 +47,21 @@ type RelayConfig struct {
 	// How many connections the relay holds at once. It closes further ones; their
 	// applications connect to the next address of `heddle client-config`.
 	MaxConnections int `yaml:"max_connections" default:"10000" range:"1..1000000"`
+	// How many of these connections may come from one IP address, which is usually one node.
+	// The relay closes further ones. Raise it if many nodes share an address (NAT).
+	MaxConnectionsPerAddress int `yaml:"max_connections_per_address" default:"256" range:"1..1000000"`
 	// The Unix socket at which 'heddle relay' listens for 'heddle serve'. Both must run as the
 	// same user, or serve as root. Without the key it is `relay.sock` in systemd's
 	// $RUNTIME_DIRECTORY, else `heddle/relay.sock` in $XDG_RUNTIME_DIR, else the default.
 	Socket string `yaml:"socket" default:"/run/heddle/relay.sock" format:"path"`
 	// The host and port at which 'heddle relay' serves /metrics and /healthz.
 	WebListenAddress string `yaml:"web_listen_address" default:"127.0.0.1:7908" format:"listen"`
+	// How long a client may take from the start of its connection until the ResourceManager
+	// has accepted its token. Then the relay closes the connection.
+	AuthTimeout strict.Duration `yaml:"auth_timeout" default:"10s" range:"1s..5m" advanced:"true"`
+	// How many of the `relay.max_connections` may be of clients that have not authenticated.
+	// The relay closes further ones. `0` is a quarter.
+	MaxUnauthenticated int `yaml:"max_unauthenticated" range:"0..1000000" advanced:"true"`
 	// The longest the relay may take to connect to the ResourceManager.
 	DialTimeout strict.Duration `yaml:"dial_timeout" default:"5s" range:"100ms..1m" advanced:"true"`
 }

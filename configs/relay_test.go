@@ -188,7 +188,7 @@ func TestRelayReload(t *testing.T) {
 	if !slices.Contains(changed, "mode") {
 		t.Error("steering cannot be switched off")
 	}
-	want := []string{"relay.listen", "relay.listeners", "relay.journal", "relay.max_connections", "relay.socket", "relay.web_listen_address", "advanced.relay.dial_timeout"}
+	want := []string{"relay.listen", "relay.listeners", "relay.journal", "relay.max_connections", "relay.max_connections_per_address", "relay.socket", "relay.web_listen_address", "advanced.relay.auth_timeout", "advanced.relay.max_unauthenticated", "advanced.relay.dial_timeout"}
 	if diff := cmp.Diff(want, refused); diff != "" {
 		t.Errorf("refused (-want +got):\n%s", diff)
 	}

@@ -14,7 +14,10 @@ func (s sink) putRelay(r *model.Relay, now model.Time) {
 	s.put(relayAttempts, float64(r.Steering.Attempts))
 	c := &r.Counts
 	s.put(relayAccepted, float64(c.Accepted))
-	s.put(relayRefused, float64(c.Refused))
+	for _, cause := range model.RefuseCauses() {
+		s.put(relayRefused, float64(c.Refused[cause]), string(cause))
+	}
+	s.put(relayUnaccepted, float64(r.Unauthenticated))
 	s.put(relayJournal, float64(c.JournalLost))
 	s.put(relayFaults, float64(c.Faults))
 	s.put(relayForgotten, float64(c.Forgotten))

@@ -37,7 +37,9 @@ func TestRelay(t *testing.T) {
 	want(t, d, `heddle_relay_steered_containers{action="next_rack"}`, 0)
 	want(t, d, `heddle_relay_oldest_steered_ask_seconds`, 12.5)
 	want(t, d, `heddle_relay_journal_errors_total`, 1)
-	want(t, d, `heddle_relay_refused_connections_total`, 6)
+	want(t, d, `heddle_relay_refused_connections_total{cause="connections"}`, 3)
+	want(t, d, `heddle_relay_refused_connections_total{cause="idle"}`, 18)
+	want(t, d, `heddle_relay_unauthenticated_connections`, 2)
 	want(t, d, `heddle_relay_faults_total`, 1)
 	want(t, d, `heddle_relay_forgotten_answers_total`, 15)
 	want(t, d, `heddle_relay_allocate_seconds_bucket{le="1e-05"}`, 3*14)
@@ -58,7 +60,10 @@ func TestIdleRelay(t *testing.T) {
 	for _, c := range model.PassCauses() {
 		want(t, d, fmt.Sprintf(`heddle_relay_passthrough_total{cause=%q}`, c), 0)
 	}
-	for _, series := range []string{`enforcing`, `connections{kind="plain"}`, `connections{kind="blind"}`, `attempts`, `oldest_steered_ask_seconds`, `steered_containers{action="hold"}`, `allocate_seconds_count`, `journal_errors_total`, `refused_connections_total`, `faults_total`, `forgotten_answers_total`} {
+	for _, c := range model.RefuseCauses() {
+		want(t, d, fmt.Sprintf(`heddle_relay_refused_connections_total{cause=%q}`, c), 0)
+	}
+	for _, series := range []string{`unauthenticated_connections`, `enforcing`, `connections{kind="plain"}`, `connections{kind="blind"}`, `attempts`, `oldest_steered_ask_seconds`, `steered_containers{action="hold"}`, `allocate_seconds_count`, `journal_errors_total`, `faults_total`, `forgotten_answers_total`} {
 		want(t, d, "heddle_relay_"+series, 0)
 	}
 }

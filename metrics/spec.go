@@ -61,6 +61,7 @@ const (
 	relayConnections
 	relayAccepted
 	relayRefused
+	relayUnaccepted
 	relayAttempts
 	relayAllocate
 	relayRewritten
@@ -113,7 +114,8 @@ func scraped() [metricCount]spec {
 		relayLinked:       {"heddle_relay_linked", gauge, nil, "1 while heddle serve and heddle relay are linked; both export it. Absent without a relay in the configuration."},
 		relayConnections:  {"heddle_relay_connections", gauge, []string{"kind"}, "Open connections of ApplicationMasters; kind is plain, or blind for those passed on unread: protected by integrity or privacy, or not Hadoop RPC as heddle knows it."},
 		relayAccepted:     {"heddle_relay_accepted_connections_total", counter, nil, "Connections of ApplicationMasters the relay accepted."},
-		relayRefused:      {"heddle_relay_refused_connections_total", counter, nil, "Connections of ApplicationMasters the relay closed because relay.max_connections were open."},
+		relayRefused:      {"heddle_relay_refused_connections_total", counter, []string{"cause"}, "Connections the relay closed because of a limit: as they began (cause connections, unauthenticated or address), or because the client did not authenticate (auth_timeout, long_frame or idle)."},
+		relayUnaccepted:   {"heddle_relay_unauthenticated_connections", gauge, nil, "Open connections whose token the ResourceManager has not accepted, those passed on unread from their start included; a part of heddle_relay_connections."},
 		relayAttempts:     {"heddle_relay_attempts", gauge, nil, "Application attempts whose allocate calls pass, between two connections too."},
 		relayAllocate:     {"heddle_relay_allocate_seconds", histogram, nil, "Latency the relay adds to an allocate call together with its answer, from 10 us to 1 s."},
 		relayRewritten:    {"heddle_relay_asks_rewritten_total", counter, []string{"action"}, "Times the asks of a scheduler key were rewritten in an allocate call, by what was done."},

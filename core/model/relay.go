@@ -49,6 +49,25 @@ func PassCauses() []PassCause {
 	}
 }
 
+// RefuseCause says which limit made the relay close a connection; a metric
+// label. The set is closed.
+type RefuseCause string
+
+// The limits of connections. The first three refuse a new connection, the others end one that has not authenticated.
+const (
+	RefuseConnections     RefuseCause = "connections"     // relay.max_connections were open
+	RefuseUnauthenticated RefuseCause = "unauthenticated" // too many had not authenticated
+	RefuseAddress         RefuseCause = "address"         // too many of one IP address were open
+	RefuseAuthTimeout     RefuseCause = "auth_timeout"    // the client did not authenticate in time
+	RefuseLongFrame       RefuseCause = "long_frame"      // a frame before the end of authentication was too long
+	RefuseIdle            RefuseCause = "idle"            // a connection that is passed on unread from its start carried nothing for too long
+)
+
+// RefuseCauses lists every cause in a fixed order.
+func RefuseCauses() []RefuseCause {
+	return []RefuseCause{RefuseConnections, RefuseUnauthenticated, RefuseAddress, RefuseAuthTimeout, RefuseLongFrame, RefuseIdle}
+}
+
 // Relay is what the relay in front of the ResourceManager's scheduler port does
 // at a moment. It is immutable once published.
 type Relay struct {
@@ -57,10 +76,14 @@ type Relay struct {
 	Listeners   []RelayListener `json:"listeners"`
 	Connections int             `json:"connections"`
 	Blind       int             `json:"blind_connections"` // protected by integrity or privacy
-	Steering    RelaySteering   `json:"steering"`
-	Attempts    []RelayAttempt  `json:"attempts"` // those that were asked for, by application, then attempt
-	Total       int             `json:"total"`    // attempts that Attempts is a part of
-	Counts      RelayCounts     `json:"counts"`
+	// Unauthenticated counts the connections whose token the ResourceManager has not accepted, those that are passed on
+	// unread from their start included.
+	Unauthenticated int `json:"-"`
+
+	Steering RelaySteering  `json:"steering"`
+	Attempts []RelayAttempt `json:"attempts"` // those that were asked for, by application, then attempt
+	Total    int            `json:"total"`    // attempts that Attempts is a part of
+	Counts   RelayCounts    `json:"counts"`
 }
 
 // RelaySteering sums over all attempts what is steered at a moment.
@@ -100,16 +123,16 @@ type RelayListener struct {
 
 // RelayCounts are sums since the relay started.
 type RelayCounts struct {
-	Accepted    int64               `json:"accepted_connections"`
-	Allocates   int64               `json:"allocates"`
-	Rewritten   map[Action]int64    `json:"rewritten"`
-	Passed      map[PassCause]int64 `json:"passed"`
-	Seconds     float64             `json:"added_seconds"` // added latency, summed over both directions
-	Buckets     []int64             `json:"-"`             // of the added latency, by RelayBuckets, not cumulative
-	JournalLost int64               `json:"journal_errors"`
-	Refused     int64               `json:"-"` // connections beyond the most there may be
-	Faults      int64               `json:"-"` // decisions that failed; their calls went on as they came
-	Forgotten   int64               `json:"-"` // calls whose answer was not looked at, as too many were under way
+	Accepted    int64                 `json:"accepted_connections"`
+	Allocates   int64                 `json:"allocates"`
+	Rewritten   map[Action]int64      `json:"rewritten"`
+	Passed      map[PassCause]int64   `json:"passed"`
+	Seconds     float64               `json:"added_seconds"` // added latency, summed over both directions
+	Buckets     []int64               `json:"-"`             // of the added latency, by RelayBuckets, not cumulative
+	JournalLost int64                 `json:"journal_errors"`
+	Refused     map[RefuseCause]int64 `json:"-"` // connections that the relay closed because of a limit
+	Faults      int64                 `json:"-"` // decisions that failed; their calls went on as they came
+	Forgotten   int64                 `json:"-"` // calls whose answer was not looked at, as too many were under way
 }
 
 // RelayBuckets are the upper bounds of the added latency's buckets in seconds.

@@ -84,9 +84,9 @@ type Options struct {
 	OptOutTag   string
 	Stages      []StageRule // by the first that matches
 	Limits      asks.Limits
-	DecideIn    time.Duration                                                     // how long an allocate call may wait for a first plan (I8); 0: not at all
-	JournalDir  string                                                            // "" keeps none
-	MaxConns    int                                                               // of ApplicationMasters at once; 0: 10,000
+	DecideIn    time.Duration // how long an allocate call may wait for a first plan (I8); 0: not at all
+	JournalDir  string        // "" keeps none
+	Conns       ConnLimits
 	DialTimeout time.Duration                                                     // 0: 5 s
 	Dial        func(ctx context.Context, network, addr string) (net.Conn, error) // nil: net.Dialer
 	Now         func() time.Time                                                  // nil: the system's clock
@@ -98,6 +98,7 @@ type times struct {
 	write  time.Duration // for a peer that takes no bytes
 	linger time.Duration // for one direction when the other has ended
 	drain  time.Duration // for frames under way at the end
+	idle   time.Duration // for a connection that is unread from its start and carries nothing
 	sweep  time.Duration // from one look for attempts that are gone to the next
 }
 
@@ -139,15 +140,15 @@ func New(o Options) (*Relay, error) {
 	if o.Logger == nil {
 		o.Logger = hclog.NewNullLogger()
 	}
-	o.MaxConns = cmp.Or(max(o.MaxConns, 0), 10_000)
+	o.Conns = o.Conns.orDefault()
 	o.DialTimeout = cmp.Or(max(o.DialTimeout, 0), 5*time.Second)
 	if o.Dial == nil {
 		o.Dial = (&net.Dialer{KeepAliveConfig: keepAlive()}).DialContext
 	}
 	r := &Relay{
 		opts: o, log: o.Logger, clock: clock, counts: newCounts(),
-		times: times{write: 2 * time.Minute, linger: 10 * time.Second, drain: time.Second, sweep: time.Minute},
-		conns: newConns(),
+		times: times{write: 2 * time.Minute, linger: 10 * time.Second, drain: time.Second, idle: 2 * time.Minute, sweep: time.Minute},
+		conns: newConns(o.Conns),
 	}
 	r.rules.Store(rulesOf(&r.opts))
 	r.journal = newJournal(&r.opts, &r.counts.journalLost)
@@ -172,15 +173,16 @@ func (r *Relay) Status() *model.Relay {
 }
 
 func (r *Relay) status() (*model.Relay, []*attempt) {
+	open, unauthenticated := r.conns.count()
 	s := &model.Relay{
 		At: r.opts.now(), Enforcing: r.rules.Load().enforce, Counts: r.counts.snapshot(),
-		Connections: r.conns.len(), Blind: int(r.blind.Load()), Attempts: []model.RelayAttempt{},
+		Connections: open, Unauthenticated: unauthenticated, Blind: int(r.blind.Load()), Attempts: []model.RelayAttempt{},
 	}
-	open := r.listeners()
+	listening := r.listeners()
 	for i, l := range r.opts.Listeners {
 		address := l.Address
-		if i < len(open) {
-			address = open[i].Addr().String() // with the port that 0 became
+		if i < len(listening) {
+			address = listening[i].Addr().String() // with the port that 0 became
 		}
 		s.Listeners = append(s.Listeners, model.RelayListener{RM: l.RM, Address: address, Upstream: l.Upstream})
 	}

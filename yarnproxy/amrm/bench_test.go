@@ -43,7 +43,10 @@ func inside(tb testing.TB, guide Guide) *conn {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	c := newConn(r, &deaf{}, &deaf{})
+	c := newConn(r, &deaf{})
+	tb.Cleanup(c.finish)
+	c.connect(&deaf{})
+	c.authenticate()
 	c.session.enter(phaseCalls)
 	a := r.attempts.join(attemptID(1))
 	c.session.attach(a)

@@ -5,35 +5,77 @@ import (
 	"errors"
 	"io"
 	"net"
+	"net/netip"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"heddle/core/model"
 )
 
-// conn is one connection of an ApplicationMaster and its own connection to the
-// ResourceManager. Two goroutines serve it, one for each direction; neither
-// waits for the other.
+// conn is one connection of an ApplicationMaster and, once the client has sent
+// a whole preamble, its own connection to the ResourceManager. Two goroutines
+// serve it from then on, one for each direction; neither waits for the other.
 type conn struct {
 	relay   *Relay
-	up      lane // what the client sends
-	down    lane // what the ResourceManager sends
+	address netip.Addr // of the client
+	up      lane       // what the client sends
+	down    lane       // what the ResourceManager sends
 	session session
+	// authenticated is set once the ResourceManager has accepted the client's token.
+	authenticated atomic.Bool
+	// unread is set if the preamble was not understood: both directions are passed on as they come, and it is not seen
+	// whether the ResourceManager accepts a token.
+	unread atomic.Bool
+	// expiry closes a connection that does not authenticate in time, or that is unread and idle.
+	expiry *time.Timer
 	// draining is when half a frame, an answer and a peer that takes no bytes are given up; nil while the relay runs.
 	draining atomic.Pointer[time.Time]
+
+	mu     sync.Mutex // guards what follows
+	rm     net.Conn   // nil before the ResourceManager was dialled
+	closed bool
 }
 
-func newConn(r *Relay, client, rm net.Conn) *conn {
-	c := &conn{relay: r}
-	c.up, c.down = newLane(c, client, rm), newLane(c, rm, client)
+func newConn(r *Relay, client net.Conn) *conn {
+	c := &conn{relay: r, address: addressOf(client)}
+	c.up = newLane(c, client, nil)
+	c.expiry = time.AfterFunc(r.opts.Conns.AuthTimeout, c.expire)
 	return c
 }
 
-// run relays until both directions have ended, and closes both sockets.
-func (c *conn) run(ctx context.Context) {
+// connect takes over the connection to the ResourceManager, unless the client's was closed meanwhile.
+func (c *conn) connect(rm net.Conn) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		_ = rm.Close() // nothing was sent on it
+		return false
+	}
+	c.rm, c.up.dst, c.down = rm, rm, newLane(c, rm, c.up.src)
+	return true
+}
+
+// run reads the preamble, dials the ResourceManager and relays until both directions have ended. Then it closes both sockets.
+func (c *conn) run(ctx context.Context, dial func(context.Context) (net.Conn, error)) {
+	defer c.finish()
+	hello, err := c.up.in.ReadPreamble()
+	if err != nil {
+		return
+	}
+	rm, err := dial(ctx)
+	if err != nil || !c.connect(rm) || c.begin(hello) != nil {
+		return
+	}
 	var both sync.WaitGroup
 	both.Go(func() { c.ended(&c.down, c.responses()) })
 	c.ended(&c.up, c.requests(ctx))
 	both.Wait()
+}
+
+// finish closes both sockets and takes the connection from its attempt.
+func (c *conn) finish() {
+	c.expiry.Stop()
 	c.close()
 	if a := c.session.attach(nil); a != nil {
 		a.leave(c.relay.opts.now())
@@ -41,6 +83,34 @@ func (c *conn) run(ctx context.Context) {
 	if c.session.phase() == phaseBlind {
 		c.relay.blind.Add(-1)
 	}
+}
+
+// authenticate notes that the ResourceManager accepted the client's token. From here on the ordinary limits apply.
+func (c *conn) authenticate() {
+	if c.authenticated.Swap(true) {
+		return
+	}
+	c.expiry.Stop()
+	c.relay.conns.authenticated()
+}
+
+// expire closes a connection that has not authenticated in time.
+func (c *conn) expire() {
+	switch {
+	case c.authenticated.Load():
+		return
+	case c.unread.Load():
+		c.refuse(model.RefuseIdle)
+	default:
+		c.refuse(model.RefuseAuthTimeout)
+	}
+	c.close()
+}
+
+// refuse counts that a limit ends the connection.
+func (c *conn) refuse(cause model.RefuseCause) {
+	c.relay.counts.refuse(cause)
+	c.relay.log.Debug("closing the connection of a client that has not authenticated", "client", c.address, "cause", cause)
 }
 
 // ended does what the end of one lane means for the other.
@@ -73,12 +143,22 @@ func (c *conn) ended(l *lane, err error) {
 }
 
 func (c *conn) close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closed = true
 	_ = c.up.src.Close() // nothing is left to be said on either
-	_ = c.up.dst.Close()
+	if c.rm != nil {
+		_ = c.rm.Close()
+	}
 }
 
-// drain has both lanes end at the end of a frame: up at once, down when no answer is missing.
+// drain has both lanes end at the end of a frame: up at once, down when no answer is missing. A connection that has not
+// authenticated has no calls, and ends at once.
 func (c *conn) drain(until time.Time) {
+	if !c.authenticated.Load() {
+		c.close()
+		return
+	}
 	c.draining.Store(&until)
 	c.up.stop(longAgo())
 	_ = c.up.dst.SetWriteDeadline(until) // a closed socket has stopped already
@@ -88,9 +168,6 @@ func (c *conn) drain(until time.Time) {
 // requests relays what the client sends until it ends: nil at the end of the stream.
 func (c *conn) requests(ctx context.Context) error {
 	var err error
-	if c.session.phase() == phasePreamble {
-		err = c.preamble()
-	}
 	for err == nil {
 		if c.session.phase() == phaseBlind {
 			err = c.up.copy(-1)

@@ -11,20 +11,24 @@ import (
 // counts are sums since the relay started. All are updated without a lock: they
 // lie on the way of every call.
 type counts struct {
-	accepted, refused atomic.Int64
-	allocates         atomic.Int64
-	journalLost       atomic.Int64
-	faults            atomic.Int64 // decisions that panicked or could not be written
-	forgotten         atomic.Int64 // calls whose answer was not recognised, because too many were under way
-	rewritten         map[model.Action]*atomic.Int64
-	passed            map[model.PassCause]*atomic.Int64
-	bounds            []time.Duration // of the buckets
-	buckets           []atomic.Int64  // one more than bounds
-	nanos             atomic.Int64
+	accepted    atomic.Int64
+	allocates   atomic.Int64
+	journalLost atomic.Int64
+	faults      atomic.Int64 // decisions that panicked or could not be written
+	forgotten   atomic.Int64 // calls whose answer was not recognised, because too many were under way
+	refused     map[model.RefuseCause]*atomic.Int64
+	rewritten   map[model.Action]*atomic.Int64
+	passed      map[model.PassCause]*atomic.Int64
+	bounds      []time.Duration // of the buckets
+	buckets     []atomic.Int64  // one more than bounds
+	nanos       atomic.Int64
 }
 
 func newCounts() *counts {
-	c := &counts{rewritten: map[model.Action]*atomic.Int64{}, passed: map[model.PassCause]*atomic.Int64{}}
+	c := &counts{rewritten: map[model.Action]*atomic.Int64{}, passed: map[model.PassCause]*atomic.Int64{}, refused: map[model.RefuseCause]*atomic.Int64{}}
+	for _, cause := range model.RefuseCauses() {
+		c.refused[cause] = new(atomic.Int64)
+	}
 	for _, a := range model.Actions() {
 		c.rewritten[a] = new(atomic.Int64)
 	}
@@ -44,6 +48,9 @@ func (c *counts) pass(cause model.PassCause) {
 		n.Add(1)
 	}
 }
+
+// refuse counts a connection that is closed because of a limit.
+func (c *counts) refuse(cause model.RefuseCause) { c.refused[cause].Add(1) }
 
 func (c *counts) rewrite(action model.Action) {
 	if n := c.rewritten[action]; n != nil {
@@ -77,9 +84,12 @@ func (c *counts) added(d time.Duration) {
 func (c *counts) snapshot() model.RelayCounts {
 	s := model.RelayCounts{
 		Accepted: c.accepted.Load(), Allocates: c.allocates.Load(), JournalLost: c.journalLost.Load(),
-		Refused: c.refused.Load(), Faults: c.faults.Load(), Forgotten: c.forgotten.Load(),
+		Faults: c.faults.Load(), Forgotten: c.forgotten.Load(), Refused: make(map[model.RefuseCause]int64, len(c.refused)),
 		Seconds:   time.Duration(c.nanos.Load()).Seconds(),
 		Rewritten: make(map[model.Action]int64, len(c.rewritten)), Passed: make(map[model.PassCause]int64, len(c.passed)),
+	}
+	for cause, n := range c.refused { // order-free: into a map
+		s.Refused[cause] = n.Load()
 	}
 	for a, n := range c.rewritten { // order-free: into a map
 		s.Rewritten[a] = n.Load()

@@ -49,6 +49,11 @@ func tryConnect(tb testing.TB, address string, id wire.Attempt, qop string) (*fa
 		return nil, err
 	}
 	tb.Cleanup(func() { c.Close() })
+	return authenticate(tb, c, id, qop)
+}
+
+// authenticate makes a connection one of an attempt.
+func authenticate(tb testing.TB, c net.Conn, id wire.Attempt, qop string) (*fakeAM, error) {
 	am := &fakeAM{t: tb, id: id, conn: c, in: ipc.NewReader(c, ipc.MaxFrame), client: []byte("0123456789abcdef"), call: 9}
 	c.SetDeadline(time.Now().Add(20 * time.Second))
 	hello := ipc.AppendPreamble(nil, ipc.Preamble{Version: 9, Auth: ipc.AuthSASL})

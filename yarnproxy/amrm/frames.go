@@ -31,27 +31,18 @@ func methodOf(c *ipc.Call) method {
 	return methodOther
 }
 
-// preamble sends on what a client sends first.
-func (c *conn) preamble() error {
-	for {
-		b, err := c.up.in.ReadPreamble()
-		if err != nil {
-			if again, err := c.up.drained(err, len(c.up.in.Buffered()) > 0); !again {
-				return c.up.rest(err)
-			}
-			continue
-		}
-		switch p, err := ipc.ParsePreamble(b); {
-		case err != nil || p.Version != 9:
-			c.relay.counts.pass(model.PassDecode)
-			c.goBlind()
-		case p.Auth == ipc.AuthSASL:
-			c.session.enter(phaseSASL)
-		default:
-			c.session.enter(phaseCalls) // of nobody: the ResourceManager takes calls with a token only
-		}
-		return c.up.write(b)
+// begin sends on what a client sends first. What is not SASL of Hadoop RPC version 9 goes on unread: it may be a later
+// version, and is for the ResourceManager to refuse. It counts as unauthenticated for as long as it is open.
+func (c *conn) begin(hello []byte) error {
+	p, err := ipc.ParsePreamble(hello)
+	if err == nil && p.Version == 9 && p.Auth == ipc.AuthSASL {
+		c.session.enter(phaseSASL)
+		return c.up.write(hello)
 	}
+	c.relay.counts.pass(model.PassDecode)
+	c.unread.Store(true)
+	c.goBlind()
+	return c.up.write(hello)
 }
 
 // request sends a frame of the client on.
@@ -172,6 +163,7 @@ func (c *conn) accepted(payload []byte) {
 	if m, err := ipc.ParseSASL(body); err != nil || m.State != ipc.SASLSuccess {
 		return
 	}
+	c.authenticate()
 	token, named, protected := c.session.claim()
 	if named && c.session.owner() == nil {
 		c.session.attach(c.relay.attempts.join(token))

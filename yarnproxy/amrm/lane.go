@@ -11,8 +11,13 @@ import (
 	"heddle/yarnproxy/ipc"
 )
 
-// largeFrame is the longest frame that is looked at; longer ones are copied.
-const largeFrame = 8 << 20
+const (
+	// largeFrame is the longest frame that is looked at; longer ones are copied.
+	largeFrame = 8 << 20
+	// maxUnauthenticatedFrame is the longest frame, in either direction, of a client that has not authenticated. A SASL message
+	// of a token is below 1 KiB.
+	maxUnauthenticatedFrame = 64 << 10
+)
 
 // lane is one direction of a connection.
 type lane struct {
@@ -24,8 +29,11 @@ type lane struct {
 // errDrained says that a lane has ended because the relay does.
 var errDrained = errors.New("the relay ends")
 
+// errLongFrame ends a connection.
+var errLongFrame = errors.New("a frame of a client that has not authenticated is too long")
+
 func newLane(of *conn, src, dst net.Conn) lane {
-	return lane{of: of, src: src, dst: dst, in: ipc.NewReader(src, largeFrame)}
+	return lane{of: of, src: src, dst: dst, in: ipc.NewReader(src, maxUnauthenticatedFrame)}
 }
 
 // drained says what the error of a read means while the relay ends: with more of a frame to come, it may
@@ -50,6 +58,14 @@ func (l *lane) next() ([]byte, error) {
 			return frame, nil
 		}
 		if long, ok := errors.AsType[*ipc.FrameError](err); ok {
+			if !l.of.authenticated.Load() {
+				l.of.refuse(model.RefuseLongFrame)
+				return nil, errLongFrame
+			}
+			if long.Limit < largeFrame {
+				l.in.SetLimit(largeFrame)
+				continue
+			}
 			if err := l.long(long); err != nil {
 				return nil, err
 			}
@@ -113,6 +129,9 @@ func (w writer) Write(b []byte) (int, error) {
 func (l *lane) write(b []byte) error {
 	if len(b) == 0 {
 		return nil
+	}
+	if l.of.unread.Load() {
+		l.of.expiry.Reset(l.of.relay.times.idle)
 	}
 	if err := l.dst.SetWriteDeadline(l.of.relay.clock().Add(l.of.relay.times.write)); err != nil {
 		return err

@@ -5,9 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"heddle/core/model"
 )
 
 // listener is an open socket that stands for one ResourceManager.
@@ -118,45 +121,68 @@ func (r *Relay) accept(ctx context.Context, l *listener, serving *sync.WaitGroup
 			continue
 		}
 		wait = 0
-		ok, say := r.conns.admit(r.opts.MaxConns)
-		if !ok {
-			r.counts.refused.Add(1)
-			if say {
-				r.log.Error("too many connections: closing new ones, and their ApplicationMasters try the next ResourceManager; raise the limit",
-					"limit", r.opts.MaxConns)
-			}
-			_ = client.Close() // nothing was said on it
-			continue
+		if c := r.admit(client); c != nil {
+			serving.Go(func() { r.serve(ctx, l, c) })
 		}
-		r.counts.accepted.Add(1)
-		serving.Go(func() {
-			defer r.conns.release()
-			r.serve(ctx, l, client)
-		})
 	}
 }
 
-// serve relays one connection. A ResourceManager that cannot be reached costs
-// the client its connection at once: it has to look for the active one.
-func (r *Relay) serve(ctx context.Context, l *listener, client net.Conn) {
+// admit makes a connection of what was accepted, nil if a limit refuses it.
+func (r *Relay) admit(client net.Conn) *conn {
+	c := newConn(r, client)
+	cause, first := r.conns.admit(c)
+	if cause == "" {
+		r.counts.accepted.Add(1)
+		return c
+	}
+	r.counts.refuse(cause)
+	c.expiry.Stop()
+	c.close() // nothing was said on it
+	if first {
+		r.logRefusal(cause, c.address)
+	}
+	return nil
+}
+
+// logRefusal says which limit refuses connections, and what to do.
+func (r *Relay) logRefusal(cause model.RefuseCause, client netip.Addr) {
+	const next = "; their ApplicationMasters try the next ResourceManager"
+	limits := r.conns.limits
+	switch cause {
+	case model.RefuseAddress:
+		r.log.Error("too many connections from one address: closing new ones"+next+
+			"; if many nodes share the address, raise relay.max_connections_per_address", "client", client, "limit", limits.PerAddress)
+	case model.RefuseUnauthenticated:
+		r.log.Error("too many connections that have not authenticated: closing new ones"+next+
+			"; the ResourceManager is slow to authenticate, or something else connects", "client", client, "limit", limits.Unauthenticated)
+	default:
+		r.log.Error("too many connections: closing new ones"+next+"; raise relay.max_connections", "limit", limits.Total)
+	}
+}
+
+// serve relays one connection until it ends.
+func (r *Relay) serve(ctx context.Context, l *listener, c *conn) {
+	defer r.conns.release(c)
+	c.run(ctx, func(ctx context.Context) (net.Conn, error) { return r.dial(ctx, l) })
+}
+
+// dial connects to the ResourceManager that a listener stands for. If it cannot be reached its client loses the
+// connection at once: it has to look for the active one.
+func (r *Relay) dial(ctx context.Context, l *listener) (net.Conn, error) {
 	dialing, cancel := context.WithTimeout(ctx, r.opts.DialTimeout)
+	defer cancel()
 	rm, err := r.opts.Dial(dialing, "tcp", l.of.Upstream)
-	cancel()
 	if err != nil {
-		_ = client.Close() // nothing was said on it
 		if ctx.Err() == nil && !l.down.Swap(true) {
 			r.log.Warn("ResourceManager does not take connections: it is in standby, or down; its ApplicationMasters are turned away",
 				"rm", l.of.RM, "address", l.of.Upstream, "error", err)
 		}
-		return
+		return nil, err
 	}
 	if l.down.Swap(false) {
 		r.log.Info("ResourceManager takes connections again", "rm", l.of.RM, "address", l.of.Upstream)
 	}
-	c := newConn(r, client, rm)
-	r.conns.add(c)
-	defer r.conns.remove(c)
-	c.run(ctx)
+	return rm, nil
 }
 
 // sweeping looks for attempts that are gone.

@@ -65,7 +65,7 @@ func (g *rig) build(change func(*Options)) *Relay {
 	g.log = &syncBuffer{}
 	o := Options{
 		Listeners: []Listener{{RM: "rm1", Address: "127.0.0.1:0", Upstream: g.rm.addr()}},
-		Guide:     g.guide, Enforce: true, OptOutTag: "heddle-off",
+		Guide:     g.guide, Enforce: true, OptOutTag: "heddle-off", Conns: ConnLimits{PerAddress: 10_000},
 		Stages: []StageRule{
 			{Type: "MAPREDUCE", Priorities: []int{10}, Stage: model.StageReduce},
 			{Type: "MAPREDUCE", Priorities: []int{20}, Stage: model.StageMap},

@@ -11,7 +11,7 @@ import (
 const (
 	prefixLen  = 4        // of a frame: its length, big-endian
 	smallFrame = 4 << 10  // what a reader holds on to
-	firstBig   = 32 << 10 // what a larger frame starts with, however long it says it is
+	firstBig   = 32 << 10 // what a larger frame grows to once it has filled the small buffer
 	keepBig    = 1 << 20  // larger buffers are not kept for others
 )
 
@@ -30,9 +30,10 @@ func (e *FrameError) Error() string {
 	return fmt.Sprintf("hadoop rpc: a frame of %d bytes, and the limit is %d", e.Length, e.Limit)
 }
 
-// Reader cuts a stream into frames. It holds 4 KiB between frames; a longer
-// frame is read into a buffer that the next call gives back. It is not safe for
-// concurrent use.
+// Reader cuts a stream into frames. It holds 4 KiB between frames. A longer
+// frame gets a larger buffer once it has filled the 4 KiB, which grows as bytes
+// come and which the next call gives back: the announced length alone allocates
+// nothing. A Reader is not safe for concurrent use.
 //
 // An error of the stream loses nothing: after a deadline, for instance, the
 // next call continues the same frame, and Buffered has what was read.
@@ -49,6 +50,10 @@ type Reader struct {
 // NewReader returns a reader of frames whose length, prefix not counted, is at
 // most limit; MaxFrame is Hadoop's own.
 func NewReader(r io.Reader, limit int) *Reader { return &Reader{r: r, limit: limit} }
+
+// SetLimit changes the limit from the next frame on, and for one that Next has
+// just refused.
+func (r *Reader) SetLimit(limit int) { r.limit = limit }
 
 // bigBuffers are shared by all readers.
 //
@@ -78,6 +83,9 @@ func (r *Reader) Next() ([]byte, error) {
 		return nil, &FrameError{Length: length, Limit: r.limit}
 	case prefixLen+int(length) <= len(r.small):
 		return r.consume(prefixLen + int(length))
+	}
+	if err := r.fill(len(r.small)); err != nil {
+		return nil, err
 	}
 	r.big, _ = bigBuffers.Get().(*[]byte)
 	r.filled, r.whole = copy(*r.big, r.small[r.lo:r.hi]), false
@@ -150,13 +158,12 @@ func (r *Reader) fill(n int) error {
 	return nil
 }
 
-// fillBig reads the rest of the frame in big, which grows as bytes come: a
-// length alone costs nothing.
+// fillBig reads the rest of the frame into big, which grows as bytes come.
 func (r *Reader) fillBig() ([]byte, error) {
 	total := prefixLen + int(binary.BigEndian.Uint32(*r.big))
 	for r.filled < total {
 		if r.filled == len(*r.big) {
-			grown := make([]byte, min(2*len(*r.big), max(total, firstBig)))
+			grown := make([]byte, min(2*len(*r.big), total))
 			copy(grown, *r.big)
 			*r.big = grown
 		}

@@ -134,6 +134,14 @@ func TestReaderRefuses(t *testing.T) {
 			t.Errorf("%x: %q goes on, %v", c.prefix, got.Bytes(), err)
 		}
 	}
+	r := ipc.NewReader(bytes.NewReader(frameOf(9000, 1)), 1024)
+	if _, err := r.Next(); err == nil {
+		t.Error("a frame beyond the limit is returned")
+	}
+	r.SetLimit(9000)
+	if frame, err := r.Next(); err != nil || !bytes.Equal(frame, frameOf(9000, 1)) {
+		t.Errorf("after a higher limit: %d bytes, %v", len(frame), err)
+	}
 	if frame, err := ipc.NewReader(bytes.NewReader(frameOf(1024, 1)), 1024).Next(); err != nil || len(frame) != 1028 {
 		t.Errorf("a frame of the limit: %d, %v", len(frame), err)
 	}
@@ -264,12 +272,17 @@ func TestReaderAllocations(t *testing.T) { // counts allocations of the process
 			t.Errorf("%v allocations a frame of %d bytes", n, size)
 		}
 	}
-	announced := append(binary.BigEndian.AppendUint32(nil, ipc.MaxFrame), make([]byte, 64<<10)...)
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	_, _ = ipc.NewReader(bytes.NewReader(announced), ipc.MaxFrame).Next()
-	runtime.ReadMemStats(&after)
-	if got := after.TotalAlloc - before.TotalAlloc; got > 1<<20 {
-		t.Errorf("a length of %d bytes cost %d", ipc.MaxFrame, got)
+	for came, most := range map[int]uint64{0: 8 << 10, 4000: 8 << 10, 64 << 10: 256 << 10} {
+		announced := append(binary.BigEndian.AppendUint32(nil, ipc.MaxFrame), make([]byte, came)...)
+		in := bytes.NewReader(announced)
+		var before, after runtime.MemStats
+		runtime.GC() // empties the pool, in two steps
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		_, _ = ipc.NewReader(in, ipc.MaxFrame).Next()
+		runtime.ReadMemStats(&after)
+		if got := after.TotalAlloc - before.TotalAlloc; got > most {
+			t.Errorf("a length of %d bytes, of which %d came, cost %d, want at most %d", ipc.MaxFrame, came, got, most)
+		}
 	}
 }

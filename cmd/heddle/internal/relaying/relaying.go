@@ -58,6 +58,7 @@ func New(o Options) (*Process, error) {
 	p := &Process{opts: o, log: o.Log, view: relaylink.NewView(o.Now)}
 	p.cfg.Store(o.Loaded)
 	of := settings.Relay(cfg)
+	fitDescriptors(&of.Conns, o.Log)
 	of.Guide, of.Now, of.Logger = p.view, o.Now, o.Log.Named("relay")
 	var err error
 	if p.relay, err = amrm.New(of); err != nil {

@@ -166,8 +166,12 @@ func RelayRules(cfg *configs.Config) amrm.Options {
 // Relay returns the options of the relay that a configuration gives.
 func Relay(cfg *configs.Config) amrm.Options {
 	o := RelayRules(cfg)
-	o.JournalDir, o.MaxConns, o.DialTimeout = cfg.Relay.Journal, cfg.Relay.MaxConnections, cfg.Relay.DialTimeout.Std()
-	for _, l := range cfg.Relay.Listeners {
+	c := &cfg.Relay
+	o.JournalDir, o.DialTimeout = c.Journal, c.DialTimeout.Std()
+	o.Conns = amrm.ConnLimits{
+		Total: c.MaxConnections, Unauthenticated: c.MaxUnauthenticated, PerAddress: c.MaxConnectionsPerAddress, AuthTimeout: c.AuthTimeout.Std(),
+	}
+	for _, l := range c.Listeners {
 		o.Listeners = append(o.Listeners, amrm.Listener{RM: l.RM, Address: l.Address, Upstream: l.Upstream})
 	}
 	return o
