@@ -13,6 +13,7 @@
 //	default   the value without any layer; the zero value where it is missing
 //	range     "LOW..HIGH", both included; of a map, the range of its values
 //	oneof     the values a text may have, separated by commas; an empty one first lets it be empty
+//	removed   "OLD=NEW": a value of oneof that was, and the one that replaces it
 //	format    what a text, or every item of a list, looks like (see formats); "unique" forbids items given twice
 //	reload    "true": a running service applies the key on SIGHUP
 //	advanced  "true": the key's path begins with "advanced."

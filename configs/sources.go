@@ -75,9 +75,8 @@ type Walk string
 
 // The ways to read block locations.
 const (
-	WalkWebHDFS Walk = "webhdfs"
 	WalkRPC     Walk = "rpc"
-	WalkNative  Walk = "native"
+	WalkWebHDFS Walk = "webhdfs"
 )
 
 // HDFSConfig is how the NameNode is read.
@@ -94,10 +93,10 @@ type HDFSConfig struct {
 	// The NameNodes' RPC addresses, such as `nn1:8020`. From Hadoop:
 	// dfs.namenode.rpc-address, or fs.defaultFS.
 	RPCAddresses []string `yaml:"rpc_addresses" format:"address,unique"`
-	// The protocol that lists files and finds their blocks. `rpc` and `native` require
-	// `rpc_addresses`. `native` gets listings and block locations of many files in one
-	// request; it supports simple authentication only.
-	Walk Walk `yaml:"walk" default:"webhdfs" oneof:"webhdfs,rpc,native"`
+	// The protocol that lists files and finds their blocks. `rpc` gets the block locations
+	// of many files in one request; heddle uses WebHDFS instead while it knows no
+	// `rpc_addresses` or none of them serves. `webhdfs` takes a request for each file.
+	Walk Walk `yaml:"walk" default:"rpc" oneof:"rpc,webhdfs" removed:"native=rpc"`
 	// The user name for simple authentication. It needs the right to read the jobs' input
 	// directories.
 	User string `yaml:"user" default:"heddle"`

@@ -39,12 +39,6 @@ func (c *Config) hdfsRules(v *strict.Validator) {
 	if len(h.NameNodes) == 0 {
 		v.Add(&h.NameNodes, "not known; give the NameNodes' URLs, or hadoop.conf_dir with an hdfs-site.xml that names them, or hdfs.enabled: false", &c.Hadoop.ConfDir, &h.Enabled)
 	}
-	if (h.Walk == WalkRPC || h.Walk == WalkNative) && len(h.RPCAddresses) == 0 {
-		v.Add(&h.RPCAddresses, fmt.Sprintf("not known, but hdfs.walk is %s; give the NameNodes' RPC addresses", h.Walk), &c.Hadoop.ConfDir, &h.Walk)
-	}
-	if h.Walk == WalkNative && c.Security.Authentication == AuthKerberos {
-		v.Add(&h.Walk, "native has simple authentication only, and security.authentication is kerberos: use webhdfs or rpc", &c.Security.Authentication)
-	}
 }
 
 func (c *Config) uplinkRules(v *strict.Validator) {

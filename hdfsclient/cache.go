@@ -30,6 +30,23 @@ type locatedFile struct {
 	blocks []model.Block
 }
 
+// withLocated returns the file with those blocks of its listing that begin
+// within its first bytes.
+func (f *fileStatus) withLocated(bytes int64, at time.Time) locatedFile {
+	l := locatedFile{fileStatus: *f, bytes: bytes, at: at, blocks: f.located}
+	l.located = nil
+	if bytes >= f.length {
+		return l
+	}
+	for i := range l.blocks {
+		if int64(l.blocks[i].Offset) >= bytes {
+			l.blocks = l.blocks[:i:i]
+			break
+		}
+	}
+	return l
+}
+
 // entry is what is known of one path. It is never changed once in the cache.
 type entry struct {
 	path      string

@@ -28,12 +28,12 @@ type BlockLocator interface {
 // Options are what a Client is built from besides its configuration. The zero
 // value of each field means none, or its default.
 type Options struct {
-	Auth     rest.Authenticator // SPNEGO, for WebHDFS, JMX and /topology
-	Budget   *rest.Budget       // of requests and bytes, over HTTP and RPC together; nil is unlimited
-	Kerberos *krb.Client        // logged in, for WalkRPC; nil is simple authentication
-	Base     http.RoundTripper  // of HTTP; default: rest's own
-	Log      hclog.Logger       // default: none
-	Now      func() time.Time   // default: the system's clock
+	Auth     rest.Authenticator          // SPNEGO, for WebHDFS, JMX and /topology
+	Budget   *rest.Budget                // of requests and bytes, over HTTP and RPC together; nil is unlimited
+	Kerberos func() (*krb.Client, error) // who logs in over RPC, asked before every walk; nil is simple authentication
+	Base     http.RoundTripper           // of HTTP; default: rest's own
+	Log      hclog.Logger                // default: none
+	Now      func() time.Time            // default: the system's clock
 }
 
 // Client answers where blocks are in one nameservice. It is safe for
@@ -42,9 +42,8 @@ type Client struct {
 	cfg     Config
 	opts    Options
 	web     *web
-	data    *rest.Client  // of DataNodes: without user and tickets, which are for the NameNode
-	rpc     *rpcNamespace // nil unless cfg.Walk says so
-	native  *native       // nil unless cfg.Walk says so
+	data    *rest.Client // of DataNodes: without user and tickets, which are for the NameNode
+	rpc     *rpcReader   // nil if only WebHDFS is used
 	paths   resolver
 	cache   *cache
 	now     func() time.Time
@@ -77,14 +76,8 @@ func New(cfg Config, opts Options) (*Client, error) {
 	}
 	var err error
 	c.web.group, err = rest.NewGroup(c.web.http, cfg.NameNodes)
-	if err != nil {
-		return nil, fmt.Errorf("hdfs: %w", err)
-	}
-	switch cfg.Walk {
-	case WalkRPC:
-		c.rpc, err = newRPCNamespace(cfg, opts)
-	case WalkNative:
-		c.native, err = newNative(cfg, opts)
+	if err == nil && cfg.Walk == WalkRPC && len(cfg.RPCAddresses) > 0 {
+		c.rpc, err = newRPCReader(cfg, opts)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("hdfs: %w", err)
@@ -96,12 +89,6 @@ func New(cfg Config, opts Options) (*Client, error) {
 func (c *Client) Close() error {
 	c.web.http.Close()
 	c.data.Close()
-	if c.rpc != nil {
-		return c.rpc.close()
-	}
-	if c.native != nil {
-		return c.native.close()
-	}
 	return nil
 }
 
@@ -117,10 +104,6 @@ func (c *Client) Usage() rest.Usage {
 		u.Requests += c.rpc.requests.Load()
 		u.Bytes += model.Bytes(c.rpc.bytes.Load())
 	}
-	if c.native != nil {
-		u.Requests += c.native.requests.Load()
-		u.Bytes += model.Bytes(c.native.bytes.Load())
-	}
 	return u
 }
 
@@ -130,9 +113,6 @@ func (c *Client) BlockLocations(ctx context.Context, path string) ([]model.Block
 	p, err := c.paths.resolve(path)
 	if err != nil {
 		return nil, err
-	}
-	if c.native != nil {
-		return c.native.BlockLocations(ctx, p)
 	}
 	return c.web.located(ctx, p, 0, 0)
 }
@@ -153,9 +133,9 @@ func (c *Client) Blocks(ctx context.Context, path string) (model.BlocksFact, err
 	if err := c.checkActive(ctx, c.cfg.Interval.Milliseconds()); err != nil {
 		return model.BlocksFact{}, err
 	}
-	w := &walk{ns: c.namespace(), maxFiles: c.cfg.MaxFiles, maxBlocks: c.cfg.MaxBlocks}
 	listed := c.now()
-	if err := w.run(ctx, p); err != nil {
+	w, err := c.walk(ctx, p)
+	if err != nil {
 		return model.BlocksFact{}, fmt.Errorf("walk: %w", err)
 	}
 	files, err := c.locateAll(ctx, w, old)
@@ -168,6 +148,23 @@ func (c *Client) Blocks(ctx context.Context, path string) (model.BlocksFact, err
 		return model.BlocksFact{}, err
 	}
 	return e.fact(path), nil
+}
+
+// walk lists the files that a path names: over RPC, and over WebHDFS while that does not
+// serve.
+func (c *Client) walk(ctx context.Context, path string) (*walk, error) {
+	if c.rpc != nil && c.rpc.due() {
+		s := c.rpc.session()
+		w := &walk{ns: s, maxFiles: c.cfg.MaxFiles, maxBlocks: c.cfg.MaxBlocks}
+		err := w.run(ctx, path)
+		s.close()
+		c.rpc.record(err, s.answered)
+		if _, failed := errors.AsType[*rpcError](err); !failed || ctx.Err() != nil {
+			return w, err
+		}
+	}
+	w := &walk{ns: c.web, maxFiles: c.cfg.MaxFiles, maxBlocks: c.cfg.MaxBlocks}
+	return w, w.run(ctx, path)
 }
 
 // locateAll returns the files of a walk with their blocks. A file that has not

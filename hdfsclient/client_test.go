@@ -496,11 +496,8 @@ func TestConfig(t *testing.T) {
 		}
 	}
 	for name, cfg := range map[string]Config{
-		"NameNodes:":         {},
-		"RPCAddresses:":      {NameNodes: []string{"http://nn"}, Walk: WalkRPC},
-		"no User":            {NameNodes: []string{"http://nn"}, Walk: WalkRPC, RPCAddresses: []string{"nn:8020"}},
-		`Walk is "native"`:   {NameNodes: []string{"http://nn"}, Walk: WalkNative, User: "heddle"},
-		"no User given, but": {NameNodes: []string{"http://nn"}, Walk: WalkNative, RPCAddresses: []string{"nn:8020"}},
+		"NameNodes:": {},
+		"no User":    {NameNodes: []string{"http://nn"}, RPCAddresses: []string{"nn:8020"}},
 	} {
 		if _, err := New(cfg, Options{}); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v", name, err)

@@ -13,9 +13,8 @@ import (
 
 // Ways to walk the namespace.
 const (
-	WalkWebHDFS = "webhdfs"
 	WalkRPC     = "rpc"
-	WalkNative  = "native"
+	WalkWebHDFS = "webhdfs"
 )
 
 // Config says which NameNodes to ask and how much. A zero field means its
@@ -28,18 +27,17 @@ type Config struct {
 	// that mean these NameNodes. Default: any.
 	Authorities []string
 	// User is user.name of WebHDFS and the RPC user on a cluster without
-	// Kerberos. Default: WebHDFS asks as the NameNode's dr.who; required for WalkRPC and
-	// WalkNative.
+	// Kerberos. Default: WebHDFS asks as the NameNode's dr.who; required over RPC.
 	User string
-	// Walk is how the namespace is walked: WalkWebHDFS (default), WalkRPC with
-	// colinmarc's client, or WalkNative, which reads block locations with the
-	// listings and has simple authentication only.
+	// Walk is how directories are listed: WalkRPC (default), which brings the locations
+	// of many files at once and leaves to WebHDFS what no RPC address serves, or
+	// WalkWebHDFS, which takes a request for each file.
 	Walk string
 	// RPCAddresses are the host:port pairs of ClientProtocol, in the order they
-	// are tried. Required by WalkRPC and WalkNative.
+	// are tried. Default: none, and WebHDFS does everything.
 	RPCAddresses []string
 	// RPCPrincipal is the NameNodes' service principal without the realm, such
-	// as "nn/_HOST". Required by WalkRPC with Kerberos.
+	// as "nn/_HOST". Required over RPC with Kerberos.
 	RPCPrincipal string
 	// Timeout is for one request. Default 10 s.
 	Timeout time.Duration
@@ -79,7 +77,7 @@ const (
 )
 
 func (c Config) withDefaults() Config {
-	c.Walk = cmp.Or(c.Walk, WalkWebHDFS)
+	c.Walk = cmp.Or(c.Walk, WalkRPC)
 	c.Timeout = cmp.Or(c.Timeout, 10*time.Second)
 	c.MaxBytes = cmp.Or(c.MaxBytes, 64*model.MiB)
 	c.MaxFiles = cmp.Or(c.MaxFiles, 10_000)
@@ -110,14 +108,8 @@ func (c Config) Validate() error {
 			add("NameNodes[%d]: %q is not of the form http://host:port", i, nn)
 		}
 	}
-	switch c.Walk {
-	case WalkWebHDFS:
-	case WalkRPC, WalkNative:
-		if len(c.RPCAddresses) == 0 {
-			add("RPCAddresses: none given, but Walk is %q", c.Walk)
-		}
-	default:
-		add("Walk: %q is none of %q, %q and %q", c.Walk, WalkWebHDFS, WalkRPC, WalkNative)
+	if c.Walk != WalkRPC && c.Walk != WalkWebHDFS {
+		add("Walk: %q is neither %q nor %q", c.Walk, WalkRPC, WalkWebHDFS)
 	}
 	for _, f := range []struct {
 		name  string

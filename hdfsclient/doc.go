@@ -1,18 +1,16 @@
 // Package hdfsclient finds where the blocks of HDFS files are and which racks
 // the DataNodes are in, and turns both into observations.
 //
-// Block locations come over WebHDFS (GETFILEBLOCKLOCATIONS, or the older
-// GET_BLOCK_LOCATIONS where the NameNode does not know the first), because
-// github.com/colinmarc/hdfs does not return them. The namespace is walked
-// over WebHDFS too, unless the configuration says "rpc": then colinmarc's
-// client does it. WebHDFS is the default because that client renews a lease
-// every second for as long as it lives, sends one request at a time, and takes
-// no context; in return it needs no second port and no second login.
-//
-// "native" is the third way: getListing with needLocation over yarnproxy/ipc,
-// which brings listings and block locations together, hundreds of files in a
-// request. It has simple authentication only; readiness and DataNodes are asked
-// for over HTTP all the same.
+// Directories are listed over ClientProtocol with github.com/colinmarc/hdfs,
+// which finds the active NameNode and logs in with Kerberos. It asks for
+// listings without block locations, but reads those that come: the connection
+// that it is given sets needLocation in the request. So the locations of
+// hundreds of files come in one answer. WebHDFS takes a request for each file
+// (GETFILEBLOCKLOCATIONS, or the older GET_BLOCK_LOCATIONS where the NameNode
+// does not know the first). It serves where no RPC address is known or answers,
+// and for what a listing does not bring: files named by themselves, and answers
+// that would be too long. Readiness, DataNodes, file contents and listings
+// without locations come over HTTP alone.
 //
 // A Client answers for one nameservice: one NameNode, or the members of one
 // high-availability pair. A Poller drives it and sends observations.

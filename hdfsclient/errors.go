@@ -9,7 +9,6 @@ import (
 	"github.com/colinmarc/hdfs/v2"
 
 	"heddle/core/model"
-	"heddle/yarnproxy/ipc"
 	"heddle/yarnproxy/rest"
 )
 
@@ -159,11 +158,10 @@ func pollResult(err error) model.PollResult {
 	var safeMode *SafeModeError
 	var denied *PermissionError
 	var remote hdfs.Error
-	var answer *ipc.RemoteError
 	switch {
 	case err == nil, isPathError(err):
 		return model.PollOK
-	case errors.As(err, &remote) && !errors.Is(err, rest.ErrStandby):
+	case errors.As(err, &remote):
 		return model.PollError // answered, over RPC
 	case errors.Is(err, errRoundTime):
 		return model.PollBudget
@@ -172,9 +170,5 @@ func pollResult(err error) model.PollResult {
 	case errors.As(err, &denied):
 		return model.PollDenied
 	}
-	result := rest.FromError(err)
-	if result == model.PollUnreachable && errors.As(err, &answer) {
-		return model.PollError // answered, over native RPC
-	}
-	return result
+	return rest.FromError(err)
 }

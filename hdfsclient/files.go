@@ -22,8 +22,7 @@ func (c *Client) Files(ctx context.Context, path string, each func(path string) 
 	if err != nil {
 		return err
 	}
-	ns := c.namespace()
-	root, err := ns.stat(ctx, p)
+	root, err := c.web.stat(ctx, p)
 	if err != nil {
 		return fmt.Errorf("list: %w", err)
 	}
@@ -34,7 +33,7 @@ func (c *Client) Files(ctx context.Context, path string, each func(path string) 
 	for len(folders) > 0 {
 		dir := folders[len(folders)-1]
 		folders = folders[:len(folders)-1]
-		err := ns.list(ctx, dir, func(page []fileStatus) error {
+		err := c.web.list(ctx, dir, func(page []fileStatus) error {
 			for i := range page {
 				f := &page[i]
 				if f.directory {
@@ -55,17 +54,6 @@ func (c *Client) Files(ctx context.Context, path string, each func(path string) 
 	return nil
 }
 
-// namespace returns what reads the directory tree.
-func (c *Client) namespace() namespace {
-	switch {
-	case c.rpc != nil:
-		return c.rpc
-	case c.native != nil:
-		return c.native
-	}
-	return c.web
-}
-
 // Open opens a file, with or without its hdfs:// authority, to read its content over
 // WebHDFS from DataNodes that the NameNode names. The whole is read in ranges of a few
 // MiB, with a request to each. It reads as much as the file has when it is opened.
@@ -74,7 +62,7 @@ func (c *Client) Open(ctx context.Context, path string) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := c.namespace().stat(ctx, p)
+	f, err := c.web.stat(ctx, p)
 	if err != nil {
 		return nil, fmt.Errorf("open: %w", err)
 	}

@@ -2,445 +2,450 @@ package hdfsclient
 
 import (
 	"bytes"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"net"
-	"path"
+	"reflect"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/colinmarc/hdfs/v2"
 	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/go-hclog"
 	krb "github.com/jcmturner/gokrb5/v8/client"
 	"github.com/jcmturner/gokrb5/v8/config"
 	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+	"pgregory.net/rapid"
 
 	"heddle/core/model"
+	"heddle/yarnproxy/ipc"
 	"heddle/yarnproxy/rest"
 )
 
-// rpcNameNode speaks as much of Hadoop RPC 9 and ClientProtocol as a walk
-// needs, for the tree of a fakeNameNode.
-type rpcNameNode struct {
-	t        *testing.T
-	tree     *fakeNameNode
-	listener net.Listener
-	wg       sync.WaitGroup
-
-	mu        sync.Mutex
-	conns     []net.Conn
-	exception string // answers every call but the lease's
-	message   string
-	calls     map[string]int
-	drop      int    // calls to hang up on
-	raw       []byte // sent in place of an answer
+// TestRPCFindsTheSame: RPC and WebHDFS, in both of its forms, answer alike
+// about the same files, however long a page is, and with directories RPC takes
+// no request for a file.
+func TestRPCFindsTheSame(t *testing.T) {
+	t.Parallel()
+	for _, size := range []struct{ page, limit int }{{1000, 1 << 30}, {2, 1 << 30}, {1, 1 << 30}, {1000, 4}} {
+		f := newFake(t)
+		tree(f)
+		for i := range 2 * firstEntries {
+			f.put(fmt.Sprintf("/in/2026/12/part-%03d", i), i%3)
+		}
+		f.put("/in/2026/11/link", 3)
+		f.pageSize = size.page
+		n := newRPCNameNode(t, f)
+		n.limit, n.links = size.limit, []string{"/in/2026/11/link"}
+		for _, unknown := range []string{"", "GETFILEBLOCKLOCATIONS"} {
+			f.set(func() { f.unknown = []string{unknown} })
+			overRPC, web := rpcClient(t, Config{}, f, n), client(t, Config{}, f)
+			for _, p := range []string{"/in/2026", "/one", "/in/*/{11,12}/[a-b]*", "/odd", "/one/*", "/nope", "/in/2026/empty", "/"} {
+				f.set(func() { delete(f.files, "/in/2026/11/link") }) // a link on one side, left out on both
+				want, wantErr := web.Blocks(t.Context(), p)
+				f.put("/in/2026/11/link", 3)
+				before, listed := f.locationRequests(), f.count("LISTSTATUS_BATCH")
+				got, err := overRPC.Blocks(t.Context(), p)
+				if fmt.Sprint(err) != fmt.Sprint(wantErr) {
+					t.Errorf("%s: %v, %v over WebHDFS", p, err, wantErr)
+				}
+				if unknown == "" { // recorded apart, with the replicas in another order
+					sortReplicas(want.Blocks)
+					sortReplicas(got.Blocks)
+				}
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Errorf("%+v: %s: WebHDFS against RPC:\n%s", size, p, diff)
+				}
+				if p != "/one" && f.locationRequests() != before || f.count("LISTSTATUS_BATCH") != listed {
+					t.Errorf("%s: WebHDFS was asked for what RPC brings", p)
+				}
+			}
+			usage, overHTTP := overRPC.Usage(), overRPC.web.http.Usage()
+			if usage.Requests <= overHTTP.Requests || usage.Bytes <= overHTTP.Bytes {
+				t.Errorf("usage %+v leaves RPC out", usage)
+			}
+		}
+	}
 }
 
-func newRPCNameNode(t *testing.T, tree *fakeNameNode) *rpcNameNode {
+// sortReplicas orders the replicas of each block by host.
+func sortReplicas(blocks []model.Block) {
+	for _, b := range blocks {
+		rackOf := make(map[string]model.RackID, len(b.Hosts))
+		for i, host := range b.Hosts {
+			rackOf[host] = b.Racks[i]
+		}
+		slices.Sort(b.Hosts)
+		for i, host := range b.Hosts {
+			b.Racks[i] = rackOf[host]
+		}
+	}
+}
+
+// TestRPCLimits: files and blocks beyond the limits are left out as they
+// are over WebHDFS, and the fact has the mark of it.
+func TestRPCLimits(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	for i := range 6 {
+		f.put(fmt.Sprintf("/d/f%d", i), 10)
+	}
+	f.unknown = []string{"GETFILEBLOCKLOCATIONS"} // the other form was recorded with the same order of replicas
+	n := newRPCNameNode(t, f)
+	for _, cfg := range []Config{{MaxBlocks: 25}, {MaxFiles: 4}, {MaxBlocks: 1}, {MaxBlocks: 60, MaxFiles: 6}} {
+		want, err := client(t, cfg, f).Blocks(t.Context(), "/d")
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := rpcClient(t, cfg, f, n).Blocks(t.Context(), "/d")
+		if diff := cmp.Diff(want, got); diff != "" || err != nil {
+			t.Errorf("%+v: %v (-WebHDFS +RPC):\n%s", cfg, err, diff)
+		}
+	}
+}
+
+// TestRPCReadsInParts: a directory takes hardly more requests than it has pages, and
+// of larger files only as many are read at once as a call may receive. Of files so
+// large that each takes a page, the first come over RPC and the rest over WebHDFS.
+func TestRPCReadsInParts(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ files, blocks, pages, overHTTP int }{{2000, 1, 6, 0}, {120, 120, 40, 0}, {32, 500, 16, 16}} {
+		f := newFake(t)
+		for i := range tt.files {
+			f.put(fmt.Sprintf("/d/f%05d", i), tt.blocks)
+		}
+		n := newRPCNameNode(t, f)
+		n.limit = 1000 // dfs.ls.limit
+		c := rpcClient(t, Config{MaxBytes: 2 * readBytes}, f, n)
+		got, err := c.Blocks(t.Context(), "/d")
+		if err != nil || len(got.Blocks) != tt.files*tt.blocks || f.locationRequests() != tt.overHTTP {
+			t.Errorf("%+v: %d blocks, %d requests for files, %v", tt, len(got.Blocks), f.locationRequests(), err)
+		}
+		if asked := n.count("getListing"); asked > tt.pages+5 {
+			t.Errorf("%+v: %d requests", tt, asked)
+		}
+	}
+}
+
+// logged builds a client that lists over RPC at the addresses and logs into a text,
+// with a clock that can be put forward.
+func logged(t *testing.T, cfg Config, f *fakeNameNode, ahead *time.Duration, addresses ...string) (*Client, *bytes.Buffer) {
 	t.Helper()
-	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	var lines bytes.Buffer
+	cfg.NameNodes, cfg.User, cfg.RPCAddresses = []string{"http://nn1:9870"}, "heddle", addresses
+	c, err := New(cfg, Options{
+		Base: inMemory{"nn1:9870": f}, Now: func() time.Time { return time.Now().Add(*ahead) },
+		Log: hclog.New(&hclog.LoggerOptions{Output: &lines, Level: hclog.Info}),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := &rpcNameNode{t: t, tree: tree, listener: l, calls: map[string]int{}}
-	n.wg.Go(func() {
-		for {
-			conn, err := l.Accept()
-			if err != nil {
-				return
-			}
-			n.set(func() { n.conns = append(n.conns, conn) })
-			n.wg.Go(func() { n.serve(conn) })
-		}
-	})
-	t.Cleanup(n.stop)
-	return n
+	t.Cleanup(func() { _ = c.Close() })
+	return c, &lines
 }
 
-func (n *rpcNameNode) set(change func()) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	change()
-}
-
-func (n *rpcNameNode) stop() {
-	_ = n.listener.Close()
-	n.set(func() {
-		for _, c := range n.conns {
-			_ = c.Close()
-		}
-	})
-	n.wg.Wait()
-}
-
-func (n *rpcNameNode) serve(conn net.Conn) {
-	defer conn.Close()
-	header := make([]byte, 7)
-	if _, err := io.ReadFull(conn, header); err != nil {
-		return
-	}
-	if string(header[:4]) != "hrpc" || header[4] != 9 {
-		n.t.Errorf("connection header %x", header)
-	}
-	if header[6] != 0 {
-		return // no SASL here
-	}
-	if _, err := readPacket(conn); err != nil { // connection context
-		return
-	}
-	for {
-		parts, err := readPacket(conn)
-		if err != nil {
-			return
-		}
-		call := protowire.DecodeZigZag(number(parts[0], 3))
-		method := string(field(parts[1], 1))
-		hangUp := false
-		n.set(func() {
-			n.calls[method]++
-			if n.drop > 0 && method != "renewLease" {
-				n.drop--
-				hangUp = true
-			}
-		})
-		if hangUp {
-			return
-		}
-		if _, err := conn.Write(n.answer(call, method, parts[2])); err != nil {
-			return
-		}
-	}
-}
-
-// readPacket reads one packet and splits it into its messages.
-func readPacket(r io.Reader) ([][]byte, error) {
-	var size uint32
-	if err := binary.Read(r, binary.BigEndian, &size); err != nil {
-		return nil, err
-	}
-	packet := make([]byte, size)
-	if _, err := io.ReadFull(r, packet); err != nil {
-		return nil, err
-	}
-	var parts [][]byte
-	for len(packet) > 0 {
-		part, n := protowire.ConsumeBytes(packet)
-		if n < 0 {
-			return nil, protowire.ParseError(n)
-		}
-		parts = append(parts, part)
-		packet = packet[n:]
-	}
-	return parts, nil
-}
-
-func each(msg []byte, visit func(protowire.Number, []byte, uint64)) {
-	for len(msg) > 0 {
-		num, typ, n := protowire.ConsumeTag(msg)
-		msg = msg[n:]
-		switch typ {
-		case protowire.BytesType:
-			b, n := protowire.ConsumeBytes(msg)
-			visit(num, b, 0)
-			msg = msg[n:]
-		default:
-			v, n := protowire.ConsumeVarint(msg)
-			visit(num, nil, v)
-			msg = msg[n:]
-		}
-	}
-}
-
-func field(msg []byte, want protowire.Number) (found []byte) {
-	each(msg, func(num protowire.Number, b []byte, _ uint64) {
-		if num == want {
-			found = b
-		}
-	})
-	return found
-}
-
-func number(msg []byte, want protowire.Number) (found uint64) {
-	each(msg, func(num protowire.Number, _ []byte, v uint64) {
-		if num == want {
-			found = v
-		}
-	})
-	return found
-}
-
-func bytesField(msg []byte, num protowire.Number, b []byte) []byte {
-	return protowire.AppendBytes(protowire.AppendTag(msg, num, protowire.BytesType), b)
-}
-
-func varint(msg []byte, num protowire.Number, v uint64) []byte {
-	return protowire.AppendVarint(protowire.AppendTag(msg, num, protowire.VarintType), v)
-}
-
-func (n *rpcNameNode) answer(call int64, method string, request []byte) []byte {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.raw != nil {
-		return n.raw
-	}
-	header := varint(nil, 1, uint64(uint32(call)))
-	var body []byte
-	exception, message := n.exception, n.message
-	if method != "renewLease" && exception == "" {
-		body, exception = n.call(method, request)
-		message = exception
-	}
-	var packet []byte
-	if exception != "" && method != "renewLease" {
-		header = varint(header, 2, 1)
-		header = bytesField(header, 4, []byte(exception))
-		header = bytesField(header, 5, []byte(message))
-		packet = protowire.AppendBytes(nil, header)
-	} else {
-		packet = protowire.AppendBytes(protowire.AppendBytes(nil, varint(header, 2, 0)), body)
-	}
-	return append(binary.BigEndian.AppendUint32(nil, uint32(len(packet))), packet...)
-}
-
-// call answers getFileInfo and getListing.
-func (n *rpcNameNode) call(method string, request []byte) (body []byte, exception string) {
-	f := n.tree
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	name := string(field(request, 1))
-	if slices.Contains(f.forbid, name) {
-		return nil, "org.apache.hadoop.security.AccessControlException"
-	}
-	file, isFile := f.files[name]
-	switch method {
-	case "getFileInfo":
-		if isFile || f.dirs[name] {
-			body = bytesField(body, 1, hdfsStatus("", isFile, file))
-		}
-		return body, ""
-	case "getListing":
-		var names []string
-		for child := range f.files {
-			names = append(names, child)
-		}
-		for child := range f.dirs {
-			names = append(names, child)
-		}
-		names = slices.DeleteFunc(names, func(c string) bool {
-			return c == "/" || path.Dir(c) != name || path.Base(c) <= string(field(request, 2))
-		})
-		slices.Sort(names)
-		var list []byte
-		for _, child := range names[:min(len(names), f.pageSize)] {
-			file, isFile := f.files[child]
-			list = bytesField(list, 1, hdfsStatus(path.Base(child), isFile, file))
-		}
-		list = varint(list, 2, uint64(max(len(names)-f.pageSize, 0)))
-		return bytesField(nil, 1, list), ""
-	}
-	return nil, "java.lang.UnsupportedOperationException"
-}
-
-// hdfsStatus is an HdfsFileStatusProto.
-func hdfsStatus(name string, isFile bool, file fakeFile) []byte {
-	kind := uint64(1)
-	if isFile {
-		kind = 2
-	}
-	m := varint(nil, 1, kind)
-	m = bytesField(m, 2, []byte(name))
-	m = varint(m, 3, uint64(file.length))
-	m = bytesField(m, 4, varint(nil, 1, 0o755))
-	m = bytesField(m, 5, []byte("root"))
-	m = bytesField(m, 6, []byte("supergroup"))
-	m = varint(m, 7, uint64(file.modified))
-	m = varint(m, 8, 0)
-	return varint(m, 11, fakeBlock)
-}
-
-// rpcClient walks over RPC and locates over HTTP.
-func rpcClient(t *testing.T, f *fakeNameNode, nodes ...*rpcNameNode) *Client {
-	t.Helper()
-	cfg := Config{Walk: WalkRPC, User: "heddle", Timeout: 2 * time.Second}
-	for _, n := range nodes {
-		cfg.RPCAddresses = append(cfg.RPCAddresses, n.listener.Addr().String())
-	}
-	return client(t, cfg, f)
-}
-
-// TestRPCWalk: both ways of walking find the same.
-func TestRPCWalk(t *testing.T) {
+// TestRPCDoesNotServe: where the RPC port is closed, silent, ends logins or speaks
+// something else, WebHDFS serves. The log has one line when that begins and one when
+// it ends, and RPC is left alone in between.
+func TestRPCDoesNotServe(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
 	tree(f)
-	f.pageSize = 2
-	n := newRPCNameNode(t, f)
-	overRPC, overWeb := rpcClient(t, f, n), client(t, Config{}, f)
-	for _, p := range []string{"/in/2026", "/one", "/in/*/{11,12}/[a-b]*", "/odd", "/one/*", "/"} {
-		want, wantErr := overWeb.Blocks(t.Context(), p)
-		before := f.count("GETFILESTATUS") + f.count("LISTSTATUS_BATCH")
-		got, err := overRPC.Blocks(t.Context(), p)
-		if fmt.Sprint(err) != fmt.Sprint(wantErr) {
-			t.Errorf("%s: %v over RPC, %v over WebHDFS", p, err, wantErr)
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s: WebHDFS against RPC:\n%s", p, diff)
-		}
-		if after := f.count("GETFILESTATUS") + f.count("LISTSTATUS_BATCH"); after > before+1 { // one finds the active
-			t.Errorf("%s: the walk went over WebHDFS", p)
-		}
+	want, err := client(t, Config{}, f).Blocks(t.Context(), "/in/2026")
+	if err != nil {
+		t.Fatal(err)
 	}
-	usage := overRPC.Usage()
-	if overRPC.web.http.Usage().Requests >= usage.Requests || overRPC.web.http.Usage().Bytes >= usage.Bytes {
-		t.Errorf("usage %+v leaves RPC out", usage)
+	for name, change := range map[string]func(*rpcNameNode){
+		"closed":   func(n *rpcNameNode) { n.stop() },
+		"silent":   func(n *rpcNameNode) { n.silent = make(chan struct{}) },
+		"hangs up": func(n *rpcNameNode) { n.hangUp = 1 << 30 },
+		"starts": func(n *rpcNameNode) {
+			n.exception, n.message = "org.apache.hadoop.ipc.RetriableException", "Namenode is in startup mode"
+		},
+		"stands by":       func(n *rpcNameNode) { n.exception = "org.apache.hadoop.ipc.StandbyException" },
+		"speaks HTTP":     func(n *rpcNameNode) { n.wrap = func([]byte) []byte { return []byte("HTTP/1.1 404 Not Found\r\n\r\n") } },
+		"answers too few": func(n *rpcNameNode) { n.answer = func(b []byte) []byte { return b[:len(b)-3] } },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			n := newRPCNameNode(t, f)
+			change(n)
+			if n.silent != nil {
+				t.Cleanup(func() { close(n.silent) })
+			}
+			var ahead time.Duration
+			c, lines := logged(t, Config{Timeout: 100 * time.Millisecond, CacheAge: 1, CacheBlocks: 1}, f, &ahead, n.listener.Addr().String())
+			for range 3 {
+				got, err := c.Blocks(t.Context(), "/in/2026")
+				if diff := cmp.Diff(want, got); diff != "" || err != nil {
+					t.Fatalf("%v (-want +got):\n%s", err, diff)
+				}
+			}
+			asked := n.count("getFileInfo")
+			if warned := strings.Count(lines.String(), "WARN"); warned != 1 || strings.Count(lines.String(), "\n") != 1 || asked > 2 {
+				t.Errorf("asked %d times, logged\n%s", asked, lines)
+			}
+			if name == "silent" { // the deadlines of its connection are ahead, too
+				return
+			}
+			ahead = c.cfg.MaxBackoff + time.Second
+			if _, err := c.Blocks(t.Context(), "/in/2026"); err != nil || strings.Count(lines.String(), "\n") != 1 {
+				t.Errorf("%v, logged\n%s", err, lines)
+			}
+			if name != "closed" && n.count("getFileInfo") == asked {
+				t.Error("was not asked again after a while")
+			}
+		})
+	}
+	t.Run("serves again", func(t *testing.T) {
+		t.Parallel()
+		n := newRPCNameNode(t, f)
+		n.hangUp = 1
+		var ahead time.Duration
+		c, lines := logged(t, Config{Timeout: time.Second, CacheAge: 1, CacheBlocks: 1}, f, &ahead, n.listener.Addr().String())
+		for range 2 {
+			if _, err := c.Blocks(t.Context(), "/in/2026"); err != nil {
+				t.Fatal(err)
+			}
+			ahead += c.cfg.MaxBackoff + time.Second
+		}
+		if text := lines.String(); strings.Count(text, "\n") != 2 || !strings.Contains(text, "can be read over RPC again") {
+			t.Errorf("logged\n%s", text)
+		}
+	})
+}
+
+// TestRPCTooLong: what would be too long an answer comes in parts over WebHDFS, and
+// RPC goes on to serve the rest. That holds for pages without end, too.
+func TestRPCTooLong(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	f.put("/d/large", 500)
+	f.put("/d/small", 1)
+	f.put("/e/small", 1)
+	n := newRPCNameNode(t, f)
+	want, err := client(t, Config{}, f).Blocks(t.Context(), "/d")
+	if err != nil {
+		t.Fatal(err)
+	}
+	limit := len(f.locations("GETFILEBLOCKLOCATIONS", 0, 500))
+	if overRPC := len(n.list("/d", "", true)); overRPC < limit+100 {
+		t.Fatalf("%d bytes in JSON, %d in protobuf: too short for this test", limit, overRPC)
+	}
+	var ahead time.Duration
+	c, lines := logged(t, Config{MaxBytes: model.Bytes(limit)}, f, &ahead, n.listener.Addr().String())
+	got, err := c.Blocks(t.Context(), "/d")
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+	before := f.locationRequests()
+	if got, err := c.Blocks(t.Context(), "/e"); err != nil || len(got.Blocks) != 1 || f.locationRequests() != before || lines.Len() > 0 {
+		t.Errorf("another path: %d blocks, %v, logged\n%s", len(got.Blocks), err, lines)
+	}
+	n.set(func() { n.answer = func([]byte) []byte { return bytesField(nil, 1, varint(nil, 2, 5)) } })
+	f.put("/empty/pages", 1)
+	if got, err := c.Blocks(t.Context(), "/empty"); err != nil || len(got.Blocks) != 1 || n.count("getListing") > 100 {
+		t.Errorf("empty pages: %d blocks after %d requests, %v", len(got.Blocks), n.count("getListing"), err)
 	}
 }
 
+// TestRPCErrors: what a NameNode answers of a path is the result, and WebHDFS is not asked.
 func TestRPCErrors(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
 	f.put("/d/a", 1)
-	f.forbid = []string{"/secret"}
 	n := newRPCNameNode(t, f)
-	c := rpcClient(t, f, n)
-	stat := func(path string) error {
-		_, err := c.rpc.stat(t.Context(), path)
-		return err
-	}
-	var missing *NotFoundError
-	if err := stat("/nope"); !errors.As(err, &missing) || missing.Path != "/nope" {
-		t.Errorf("missing: %v", err)
-	}
-	var denied *PermissionError
-	if err := stat("/secret"); !errors.As(err, &denied) || denied.Path != "/secret" {
-		t.Errorf("denied: %v", err)
+	c := rpcClient(t, Config{}, f, n)
+	if _, err := c.Blocks(t.Context(), "/d"); err != nil { // finds the active one
+		t.Fatal(err)
 	}
 	for _, tt := range []struct {
 		exception, message string
 		want               model.PollResult
 	}{
 		{"org.apache.hadoop.hdfs.server.namenode.SafeModeException", "Name node is in safe mode.", model.PollError},
-		{"org.apache.hadoop.ipc.RetriableException", "Namenode is in startup mode", model.PollError},
+		{"org.apache.hadoop.ipc.RetriableException", "too busy", model.PollError},
 		{"java.io.IOException", "disk", model.PollError},
-		{"org.apache.hadoop.ipc.StandbyException", "Operation category READ is not supported in state standby", model.PollStandby},
+		{"java.io.FileNotFoundException", "File does not exist", model.PollOK},
+		{"org.apache.hadoop.security.AccessControlException", "Permission denied: user=heddle", model.PollDenied},
 	} {
 		n.set(func() { n.exception, n.message = tt.exception, tt.message })
-		err := stat("/d")
-		if pollResult(err) != tt.want || !strings.Contains(err.Error(), tt.exception[strings.LastIndexByte(tt.exception, '.')+1:]) &&
-			!strings.Contains(err.Error(), tt.message) {
+		before := f.count("GETFILESTATUS")
+		_, err := c.Blocks(t.Context(), "/other")
+		if pollResult(err) != tt.want || err == nil || strings.Contains(err.Error(), "\n") || f.count("GETFILESTATUS") != before {
 			t.Errorf("%s: %v (%s), want %s", tt.exception, err, pollResult(err), tt.want)
 		}
 	}
-	n.set(func() { n.exception, n.raw = "", []byte{0xff, 0xff, 0xff, 0xff} })
-	if err := stat("/d"); err == nil || !strings.Contains(err.Error(), "the limit is") {
-		t.Errorf("a packet of 4 GB: %v", err)
-	}
-	n.set(func() { n.raw = nil })
-	if err := stat("/d"); err != nil {
-		t.Errorf("after all that: %v", err)
+	n.set(func() { n.exception = "" })
+	for name, entry := range map[string][]byte{
+		"the parent":       hdfsStatus("..", false, fakeFile{}),
+		"no name":          hdfsStatus("", true, fakeFile{}),
+		"a length below 0": hdfsStatus("a", true, fakeFile{length: -1}),
+		"a block below 0":  bytesField(hdfsStatus("a", true, fakeFile{length: 1}), 12, located(block(1<<63, 1))),
+	} {
+		n.set(func() {
+			n.answer = func([]byte) []byte { return bytesField(nil, 1, varint(bytesField(nil, 1, entry), 2, 0)) }
+		})
+		f.put("/"+name+"/x", 1)
+		if _, err := c.Blocks(t.Context(), "/"+name); pollResult(err) != model.PollInvalid {
+			t.Errorf("%s: %v (%s)", name, err, pollResult(err))
+		}
 	}
 }
 
-// TestRPCSilence: a NameNode that takes the call and says nothing does not
-// hold the walk beyond two timeouts.
-func TestRPCSilence(t *testing.T) {
+// block is LocatedBlockProto; located is LocatedBlocksProto.
+func block(offset, length uint64, nodes ...[]byte) []byte {
+	id := varint(varint(varint(bytesField(nil, 1, []byte("pool")), 2, 1), 3, 1), 4, length)
+	m := varint(bytesField(nil, 1, id), 2, offset)
+	for _, n := range nodes {
+		m = bytesField(m, 3, n)
+	}
+	return bytesField(varint(m, 4, 1), 5, []byte{0x0a, 0, 0x12, 0, 0x1a, 0, 0x22, 0})
+}
+
+func located(blocks ...[]byte) []byte {
+	m := varint(varint(nil, 1, 5), 3, 0)
+	for _, b := range blocks {
+		m = bytesField(m, 2, b)
+	}
+	return varint(m, 5, 1)
+}
+
+// TestLocated: hosts without a name have an address, and racks without a name are the default.
+func TestLocated(t *testing.T) {
 	t.Parallel()
-	n := newRPCNameNode(t, newFake(t))
-	n.raw = []byte{}
-	c := client(t, Config{Walk: WalkRPC, User: "heddle", Timeout: 50 * time.Millisecond, RPCAddresses: []string{n.listener.Addr().String()}}, newFake(t))
-	_, err := c.rpc.stat(t.Context(), "/")
-	if err == nil || pollResult(err) != model.PollUnreachable || !strings.Contains(err.Error(), "timeout") {
-		t.Errorf("%v (%s)", err, pollResult(err))
+	node := func(host, ip, rack string) []byte {
+		id := bytesField(bytesField(bytesField(nil, 1, []byte(ip)), 2, []byte(host)), 3, nil)
+		for i := range 3 {
+			id = varint(id, protowire.Number(4+i), 9866)
+		}
+		return bytesField(bytesField(nil, 8, []byte(rack)), 1, id)
+	}
+	read := func(blocks ...[]byte) ([]model.Block, error) {
+		var status hdfs.FileStatus
+		if err := proto.Unmarshal(bytesField(hdfsStatus("f", true, fakeFile{length: 5}), 12, located(blocks...)), &status); err != nil {
+			t.Fatal(err)
+		}
+		return newDecoder().located(&status)
+	}
+	got, err := read(block(0, 5, node("h", "1.1.1.1", "/r"), node("", "1.1.1.2", ""), node("g", "1.1.1.3", "r")))
+	want := []model.Block{{Length: 5, Corrupt: true, Hosts: []string{"h", "1.1.1.2", "g"}, Racks: []model.RackID{"/r", model.DefaultRack, model.DefaultRack}}}
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+	for name, b := range map[string][]byte{
+		"offset below 0":      block(1<<63, 5),
+		"length below 0":      block(0, 1<<63),
+		"a host without name": block(0, 5, node("", "", "/r")),
+	} {
+		if got, err := read(b); err == nil {
+			t.Errorf("%s: %+v", name, got)
+		}
 	}
 }
 
-// TestRPCKerberosRefused: a NameNode that ends the handshake denied the login.
-func TestRPCKerberosRefused(t *testing.T) {
-	t.Parallel()
-	n := newRPCNameNode(t, newFake(t))
-	cfg := Config{
-		NameNodes: []string{"http://nn1:9870"}, Walk: WalkRPC, Timeout: time.Second,
-		RPCAddresses: []string{n.listener.Addr().String()},
-	}
-	login := krb.NewWithPassword("heddle", "EXAMPLE.COM", "secret", config.New())
-	if _, err := New(cfg, Options{Kerberos: login}); err == nil || !strings.Contains(err.Error(), "no RPCPrincipal") {
-		t.Errorf("without a service principal: %v", err)
-	}
-	cfg.RPCPrincipal = "nn/_HOST"
-	c, err := New(cfg, Options{Kerberos: login})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = c.Close() })
-	_, err = c.rpc.stat(t.Context(), "/")
-	if pollResult(err) != model.PollDenied {
-		t.Errorf("%v (%s)", err, pollResult(err))
-	}
+func FuzzRPCStatus(f *testing.F) {
+	fake := newFake(f)
+	tree(fake)
+	n := newRPCNameNode(f, fake)
+	f.Add(n.fileStatus("a", "/d/a", true, fakeFile{length: 2 * fakeBlock}, true))
+	f.Add(n.fileStatus("d", "/d/d", false, fakeFile{}, true))
+	f.Add(bytesField(hdfsStatus("a", true, fakeFile{length: 5}), 12, located(block(0, 1<<63))))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		var status hdfs.FileStatus
+		if proto.Unmarshal(body, &status) != nil {
+			return
+		}
+		d := newDecoder()
+		blocks, err := d.located(&status)
+		if err != nil {
+			return
+		}
+		for _, b := range blocks {
+			if b.Offset < 0 || b.Length < 0 || len(b.Hosts) != len(b.Racks) || slices.Contains(b.Hosts, "") {
+				t.Fatalf("bad block %+v", b)
+			}
+		}
+		if again, err := d.located(&status); err != nil || !reflect.DeepEqual(blocks, again) {
+			t.Fatalf("read twice: %+v and %+v, %v", blocks, again, err)
+		}
+	})
 }
 
+// TestRPCFailover: the active NameNode is found, and asked first by the next walk.
 func TestRPCFailover(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
 	f.put("/d/a", 1)
-	first, second := newRPCNameNode(t, f), newRPCNameNode(t, f)
-	c := rpcClient(t, f, first, second)
-	stat := func() {
+	one, two := newRPCNameNode(t, f), newRPCNameNode(t, f)
+	c := rpcClient(t, Config{CacheBlocks: 1}, f, one, two)
+	expect := func(when string, first, second int) {
 		t.Helper()
-		if _, err := c.rpc.stat(t.Context(), "/d/a"); err != nil {
+		beforeOne, beforeTwo, listed := one.count("getFileInfo"), two.count("getFileInfo"), f.count("LISTSTATUS_BATCH")
+		if _, err := c.Blocks(t.Context(), "/d"); err != nil {
 			t.Fatal(err)
 		}
+		if a, b := one.count("getFileInfo")-beforeOne, two.count("getFileInfo")-beforeTwo; a != first || b != second || f.count("LISTSTATUS_BATCH") != listed {
+			t.Errorf("%s: asked %d and %d times, want %d and %d", when, a, b, first, second)
+		}
 	}
-	served := func(n *rpcNameNode) int {
-		n.mu.Lock()
-		defer n.mu.Unlock()
-		return n.calls["getFileInfo"]
+	expect("at first", 2, 0) // of the path, and of the directory
+	one.set(func() { one.exception, one.message = "org.apache.hadoop.ipc.StandbyException", "standby" })
+	expect("failed over", 1, 2)
+	expect("after that", 0, 2)
+	one.set(func() { one.exception = "" })
+	two.stop()
+	expect("the other is gone", 2, 0)
+}
+
+// TestRPCKerberosRefused: New wants the service principal, and WebHDFS serves where a login fails.
+func TestRPCKerberosRefused(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	f.put("/d/a", 1)
+	cfg := Config{
+		NameNodes: []string{"http://nn1:9870"}, Timeout: time.Second,
+		RPCAddresses: []string{newRPCNameNode(t, f).listener.Addr().String()},
 	}
-	stat()
-	if served(first) != 1 {
-		t.Fatal("the first was not asked")
+	login := func() (*krb.Client, error) {
+		return krb.NewWithPassword("heddle", "EXAMPLE.COM", "secret", config.New()), nil
 	}
-	first.set(func() { first.exception = "org.apache.hadoop.ipc.StandbyException" })
-	stat()
-	if served(second) != 1 {
-		t.Fatal("no failover from a standby")
+	if _, err := New(cfg, Options{Kerberos: login}); err == nil || !strings.Contains(err.Error(), "no RPCPrincipal") {
+		t.Errorf("without a service principal: %v", err)
 	}
-	second.set(func() { second.drop = 1 }) // hangs up within a call
-	first.set(func() { first.exception = "" })
-	stat()
-	second.set(func() {
-		second.exception, second.message = "org.apache.hadoop.ipc.RetriableException", "Namenode is in startup mode"
-	})
-	first.set(func() {
-		first.exception, first.message = "org.apache.hadoop.ipc.RetriableException", "Namenode is in startup mode"
-	})
-	_, err := c.rpc.stat(t.Context(), "/d/a")
-	if _, ok := errors.AsType[*SafeModeError](err); !ok {
-		t.Errorf("both start: %v", err)
-	}
-	first.set(func() { first.exception = "" })
-	stat() // whichever of the two comes first
-	if got, err := rpcClient(t, f, second, first).rpc.stat(t.Context(), "/d/a"); err != nil || got.length != fakeBlock {
-		t.Errorf("one starts, the other is active: %+v, %v", got, err)
-	}
-	first.stop()
-	second.stop()
-	_, err = c.rpc.stat(t.Context(), "/d/a")
-	if err == nil || errors.Is(err, rest.ErrStandby) || pollResult(err) != model.PollUnreachable {
-		t.Errorf("both down: %v (%s)", err, pollResult(err))
+	cfg.RPCPrincipal = "nn/_HOST"
+	for name, login := range map[string]func() (*krb.Client, error){
+		"SASL handshake": login,
+		"no ticket":      func() (*krb.Client, error) { return nil, errors.New("no ticket") },
+	} {
+		var lines bytes.Buffer
+		c, err := New(cfg, Options{
+			Kerberos: login, Base: inMemory{"nn1:9870": f}, Log: hclog.New(&hclog.LoggerOptions{Output: &lines}),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = c.Close() })
+		if got, err := c.Blocks(t.Context(), "/d"); err != nil || len(got.Blocks) != 1 || !strings.Contains(lines.String(), name) {
+			t.Errorf("%s: %+v, %v, logged\n%s", name, got, err, &lines)
+		}
 	}
 }
 
-// TestRPCConn splits a stream of packets in every way and refuses a large one.
+// TestRPCConn splits a stream of packets in every way and refuses what a call may not receive.
 func TestRPCConn(t *testing.T) {
 	t.Parallel()
-	stream := []byte("\x00\x00\x00\x03abc\x00\x00\x00\x00\x00\x00\x00\x05defgh")
-	for size := 1; size <= len(stream)+1; size++ {
-		c := newTestConn(append(slices.Clone(stream), "\x00\x00\x00\x06ijklmn"...), 5)
+	first, second := strings.Repeat("a", shortAnswer+3), strings.Repeat("b", shortAnswer)
+	stream := []byte("\x00\x00\x10\x03" + first + "\x00\x00\x00\x00" + "\x00\x00\x10\x00" + second + "\x00\x00\x00\x06ijklmn")
+	kept := len(stream) - 10
+	for size := 1; size <= len(stream)+1; size += 1 + size/7 {
+		s := (&rpcReader{now: time.Now, timeout: time.Second}).session()
+		s.allowed.Store(3*shortAnswer + 3)
+		c := &rpcConn{Conn: pipeConn{Reader: bytes.NewReader(stream)}, session: s}
 		var got []byte
 		buf := make([]byte, size)
 		var err error
@@ -449,8 +454,8 @@ func TestRPCConn(t *testing.T) {
 			n, err = c.Read(buf)
 			got = append(got, buf[:n]...)
 		}
-		if !strings.Contains(err.Error(), "limit is 5") || len(got) > len(stream)+4 || !bytes.HasPrefix(stream, got[:min(len(got), len(stream))]) {
-			t.Fatalf("by %d bytes: read %q, %v", size, got, err)
+		if !errors.Is(err, errTooLong) || len(got) > kept+4 || !bytes.HasPrefix(stream, got) {
+			t.Fatalf("by %d bytes: read %d of %d, %v", size, len(got), kept, err)
 		}
 	}
 }
@@ -465,44 +470,65 @@ func (c pipeConn) Read(p []byte) (int, error)      { return c.Reader.Read(p) }
 func (c pipeConn) SetReadDeadline(time.Time) error { return nil }
 func (c pipeConn) Close() error                    { return nil }
 
-func newTestConn(stream []byte, limit model.Bytes) *rpcConn {
-	return &rpcConn{Conn: pipeConn{Reader: bytes.NewReader(stream)}, limit: limit, now: time.Now, received: new(atomic.Int64)}
+// TestNeedLocation: of all frames only a getListing without locations changes, in its
+// last byte, and in a copy.
+func TestNeedLocation(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		method := rapid.SampledFrom([]string{"getListing", "getFileInfo", "renewLease"}).Draw(rt, "method")
+		id := rapid.SampledFrom([]int32{0, 7, 1 << 30, ipc.CallContext, ipc.CallSASL}).Draw(rt, "call")
+		request := bytesField(nil, 1, []byte(rapid.String().Draw(rt, "path")))
+		request = bytesField(request, 2, []byte(rapid.String().Draw(rt, "after")))
+		need := rapid.Uint64Range(0, 1).Draw(rt, "need")
+		request = varint(request, 3, need)
+		call := ipc.Call{Method: []byte(method), Protocol: []byte(clientProtocol), Version: 1}
+		frame := ipc.AppendRequest(nil, ipc.CallHeader(id, make([]byte, 16)), &call, request)
+		if rapid.Bool().Draw(rt, "noise") {
+			frame = rapid.SliceOf(rapid.Byte()).Draw(rt, "frame")
+		}
+		before := bytes.Clone(frame)
+		wanted := rapid.Bool().Draw(rt, "wanted")
+		changed, isCall := needLocation(frame, wanted)
+		if !bytes.Equal(frame, before) {
+			rt.Fatal("the frame given was changed")
+		}
+		h, rest, err := ipc.ParseRequest(frame[min(4, len(frame)):])
+		if isCall != (len(frame) >= 4 && err == nil && h.CallID >= 0) {
+			rt.Fatalf("call %v: %v", isCall, h)
+		}
+		want := bytes.Clone(before)
+		if c, body, err := ipc.ParseCall(rest); isCall && wanted && err == nil && string(c.Method) == "getListing" && number(body, 3) == 0 && len(body) > 1 {
+			want[len(want)-1] |= 1
+		}
+		if !bytes.Equal(changed, want) {
+			rt.Fatalf("got %x, want %x", changed, want)
+		}
+	})
 }
 
-// TestRPCBudget: requests over RPC, in both ways, spend the budget that requests
-// over HTTP do, of requests and of bytes.
+// TestRPCBudget: requests over RPC spend the budget that requests over HTTP do, of
+// requests and of bytes, and so do those that one call sends after its first.
 func TestRPCBudget(t *testing.T) {
 	t.Parallel()
-	for _, walk := range []string{WalkRPC, WalkNative} {
-		for name, budget := range map[string]*rest.Budget{"requests": rest.NewBudget(0.01, 0), "bytes": rest.NewBudget(0, 20)} {
-			t.Run(walk+"/"+name, func(t *testing.T) {
-				t.Parallel()
-				f := newFake(t)
-				tree(f)
-				address := newRPCNameNode(t, f).listener.Addr().String()
-				if walk == WalkNative {
-					address = newNativeNameNode(t, f).listener.Addr().String()
-				}
-				cfg := Config{NameNodes: []string{"http://nn1:9870"}, Walk: walk, User: "heddle", RPCAddresses: []string{address}, Timeout: 5 * time.Second}
-				c, err := New(cfg, Options{Base: inMemory{"nn1:9870": f}, Budget: budget})
-				if err != nil {
-					t.Fatal(err)
-				}
-				t.Cleanup(func() { c.Close() })
-				ctx := rest.AdmitWithin(t.Context(), time.Second)
-				names := namespace(c.rpc)
-				if walk == WalkNative {
-					names = c.native
-				}
-				if err := names.list(ctx, "/in/2026", func([]fileStatus) error { return nil }); err != nil && !errors.Is(err, rest.ErrBudget) {
-					t.Fatal(err)
-				}
-				spent := c.Usage().Requests
-				err = names.list(ctx, "/in/2026", func([]fileStatus) error { return nil })
-				if !errors.Is(err, rest.ErrBudget) || pollResult(err) != model.PollBudget || c.Usage().Requests != spent || spent != 1 {
-					t.Errorf("%v, after %d requests %d", err, spent, c.Usage().Requests)
-				}
-			})
-		}
+	for name, budget := range map[string]*rest.Budget{"requests": rest.NewBudget(0.01, 0), "bytes": rest.NewBudget(0, 20)} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFake(t)
+			tree(f)
+			c, err := New(Config{
+				NameNodes: []string{"http://nn1:9870"}, User: "heddle", RPCAddresses: []string{newRPCNameNode(t, f).listener.Addr().String()},
+			}, Options{Base: inMemory{"nn1:9870": f}, Budget: budget})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = c.Close() })
+			ctx := rest.AdmitWithin(t.Context(), time.Second)
+			s := c.rpc.session()
+			err = s.list(ctx, "/in/2026", func([]fileStatus) error { return nil })
+			s.close()
+			if !errors.Is(err, rest.ErrBudget) || pollResult(err) != model.PollBudget || c.Usage().Requests != 2 {
+				t.Errorf("%v, after %d requests", err, c.Usage().Requests)
+			}
+		})
 	}
 }

@@ -64,7 +64,7 @@ func (tr tree) write(t *testing.T, local string) {
 
 // TestListings: a walk that reads blocks with the listings over Hadoop RPC, one
 // over WebHDFS and one of Hadoop's own client find the same blocks, which are
-// those of fsck. What each takes is logged.
+// those of fsck. The first takes no request for each file. What each takes is logged.
 func TestListings(t *testing.T) {
 	c := cluster(t)
 	hadoop.Require(t, hadoop.Spark)
@@ -92,7 +92,7 @@ func TestListings(t *testing.T) {
 	t.Logf("%d blocks written in %.1f s, checked in %.1f s", len(reported), written.Seconds(), (time.Since(began) - written).Seconds())
 	for _, tr := range trees {
 		t.Run(filepath.Base(tr.dir), func(t *testing.T) {
-			w := listingWalks{tree: tr, java: java, native: locator(t, c, hdfsclient.WalkNative), web: locator(t, c, hdfsclient.WalkWebHDFS)}
+			w := listingWalks{tree: tr, java: java, rpc: locator(t, c, hdfsclient.WalkRPC), web: locator(t, c, hdfsclient.WalkWebHDFS)}
 			w.equal(t, reported)
 			w.measure(t)
 		})
@@ -120,8 +120,8 @@ func locator(t *testing.T, c *hadoop.Cluster, walk string) *hdfsclient.Client {
 // listingWalks are the ways to read one tree.
 type listingWalks struct {
 	tree
-	java        *hadoop.Lister
-	native, web *hdfsclient.Client
+	java     *hadoop.Lister
+	rpc, web *hdfsclient.Client
 }
 
 // equal fails unless all ways find the blocks of the tree that fsck reports.
@@ -143,13 +143,17 @@ func (w listingWalks) equal(t *testing.T, reported []hadoop.ListedBlock) {
 		want[i].ID = "" // heddle keeps none
 		byPath[want[i].Path] = append(byPath[want[i].Path], want[i])
 	}
-	for name, client := range map[string]*hdfsclient.Client{"native": w.native, "WebHDFS": w.web} {
+	for name, client := range map[string]*hdfsclient.Client{"RPC": w.rpc, "WebHDFS": w.web} {
+		before := client.Usage().Requests
 		fact, err := client.Blocks(withTimeout(t, time.Minute), w.dir)
 		if err != nil {
 			t.Fatal(name, err)
 		}
 		if fact.Files != w.files+1 || fact.Truncated { // with the empty one
 			t.Errorf("%s: %d files, truncated %v, want all %d", name, fact.Files, fact.Truncated, w.files+1)
+		}
+		if asked := client.Usage().Requests - before; client == w.rpc && w.files > 100 && asked > int64(w.files)/10 {
+			t.Errorf("%s: %d requests for %d files: their locations did not come with the listings", name, asked, w.files)
 		}
 		// A walk gives blocks in the order of the names, without the names.
 		got := listed(fact.Blocks)
@@ -240,7 +244,7 @@ func (w listingWalks) measure(t *testing.T) {
 		name string
 		walk func() (hadoop.Listed, error)
 	}{
-		{"heddle native", timed(w.native)},
+		{"heddle RPC", timed(w.rpc)},
 		{"heddle WebHDFS", timed(w.web)},
 		{"Hadoop's client", func() (hadoop.Listed, error) { return w.java.Walk(w.dir) }},
 	}
@@ -269,6 +273,6 @@ func (w listingWalks) measure(t *testing.T) {
 		}
 		fmt.Fprintf(&b, "| %s | %d | %s | %.0f | %.2f |\n", ways[i].name, rounds, spread(took[i]), 1000*float64(w.files*w.blocks)/median(took[i]), median(against))
 	}
-	t.Logf("%d files of %d blocks:\n| way | walks | ms: median (least to most) | blocks/s | time against native, median of the rounds |\n|:--|--:|:--|--:|--:|\n%s",
+	t.Logf("%d files of %d blocks:\n| way | walks | ms: median (least to most) | blocks/s | time against RPC, median of the rounds |\n|:--|--:|:--|--:|--:|\n%s",
 		w.files, w.blocks, &b)
 }

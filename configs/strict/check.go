@@ -63,7 +63,11 @@ func (v *Validator) tags(k Key) {
 		}
 	}
 	if allowed, ok := k.Tag.Lookup("oneof"); ok && !slices.Contains(strings.Split(allowed, ","), k.Field.String()) {
-		v.AddPath(k.Path, fmt.Sprintf("%q: want one of %s", k.Field.String(), strings.Join(splitList(allowed), ", ")))
+		message := fmt.Sprintf("%q: want one of %s", k.Field.String(), strings.Join(splitList(allowed), ", "))
+		if old, replacement, found := strings.Cut(k.Tag.Get("removed"), "="); found && old == k.Field.String() {
+			message = fmt.Sprintf("%q was removed: use %s", old, replacement)
+		}
+		v.AddPath(k.Path, message)
 	}
 	for _, name := range splitList(k.Tag.Get("format")) {
 		items, isList := reflect.TypeAssert[[]string](k.Field)

@@ -102,6 +102,21 @@ func (a *spnegoAuth) Authenticate(req *http.Request) error {
 	return nil
 }
 
+// KerberosClient returns what gets tickets for protocols that are not HTTP, with the
+// credentials of an Authenticator that NewSPNEGO built, as long as its ticket cache is
+// valid. It is to be called anew for each login. For another Authenticator it is nil.
+func KerberosClient(auth Authenticator) func() (*krb.Client, error) {
+	a, ok := auth.(*spnegoAuth)
+	if !ok {
+		return nil
+	}
+	return func() (*krb.Client, error) {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		return a.client, a.refresh()
+	}
+}
+
 // Close implements io.Closer.
 func (a *spnegoAuth) Close() error {
 	a.mu.Lock()

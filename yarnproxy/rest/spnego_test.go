@@ -239,21 +239,39 @@ func TestTicketCacheIsReadAgain(t *testing.T) {
 	}
 }
 
-// TestLogin: a ticket cache needs no KDC to begin with, a keytab does, and the
-// error names the principal and the keys at hand.
-func TestLogin(t *testing.T) {
+// TestKerberosClient: other protocols log in as HTTP does, and again with a ticket
+// cache that was renewed.
+func TestKerberosClient(t *testing.T) {
 	t.Parallel()
-	conf := writeFile(t, "krb5.conf", krb5Conf)
-	cache := makeCCache(t, "krbtgt/EXAMPLE.COM", time.Now().Add(7*time.Hour))
-	c, err := rest.Login(rest.SPNEGOOptions{CCache: cache, Krb5Conf: conf})
-	if err != nil || c.Credentials.UserName() != "heddle" {
-		t.Errorf("ticket cache: %v", err)
+	if rest.KerberosClient(nil) != nil {
+		t.Error("simple authentication has a Kerberos client")
 	}
-	if _, err := rest.Login(rest.SPNEGOOptions{Krb5Conf: conf}); err == nil {
-		t.Error("neither keytab nor ticket cache: no error")
+	now := time.Now()
+	cache := makeCCache(t, "krbtgt/EXAMPLE.COM", now.Add(time.Hour))
+	auth, err := rest.NewSPNEGO(rest.SPNEGOOptions{CCache: cache, Krb5Conf: writeFile(t, "krb5.conf", krb5Conf), Now: func() time.Time { return now }})
+	if err != nil {
+		t.Fatal(err)
 	}
-	_, err = rest.Login(rest.SPNEGOOptions{Principal: "heddle", Keytab: makeKeytab(t, "heddle", 17), Krb5Conf: conf})
-	if err == nil || !strings.Contains(err.Error(), "log in as heddle@EXAMPLE.COM") || !strings.Contains(err.Error(), "kvno 3 aes128") {
-		t.Errorf("keytab without a KDC: %v", err)
+	current := rest.KerberosClient(auth)
+	first, err := current()
+	if err != nil || first.Credentials.UserName() != "heddle" {
+		t.Fatal(err)
+	}
+	now = now.Add(2 * time.Hour)
+	if _, err := current(); err == nil || !strings.Contains(err.Error(), "expired") {
+		t.Errorf("a ticket that has expired: %v", err)
+	}
+	content, err := os.ReadFile(makeCCache(t, "krbtgt/EXAMPLE.COM", now.Add(time.Hour)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(cache, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chtimes(cache, now, now); err != nil {
+		t.Fatal(err)
+	}
+	if second, err := current(); err != nil || second == first {
+		t.Errorf("a renewed ticket cache: %v", err)
 	}
 }

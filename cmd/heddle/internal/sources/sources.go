@@ -94,19 +94,13 @@ func (b *builder) add(run func(context.Context, chan<- model.Observation) error,
 	b.set.Sources = append(b.set.Sources, Source{names, run})
 }
 
-// kerberos returns the configured identity; ok is false for simple authentication.
-func kerberos(c *configs.SecurityConfig) (who rest.SPNEGOOptions, ok bool) {
-	return rest.SPNEGOOptions{
-		Principal: c.Principal, Keytab: c.Keytab, CCache: c.CCache, Krb5Conf: c.Krb5Conf, ServicePrincipal: c.ServicePrincipal,
-	}, c.Authentication == configs.AuthKerberos
-}
-
 func authenticator(c *configs.SecurityConfig) (rest.Authenticator, error) {
-	who, ok := kerberos(c)
-	if !ok {
+	if c.Authentication != configs.AuthKerberos {
 		return nil, nil // no authenticator is the value for simple authentication
 	}
-	a, err := rest.NewSPNEGO(who)
+	a, err := rest.NewSPNEGO(rest.SPNEGOOptions{
+		Principal: c.Principal, Keytab: c.Keytab, CCache: c.CCache, Krb5Conf: c.Krb5Conf, ServicePrincipal: c.ServicePrincipal,
+	})
 	if err != nil {
 		return nil, fmt.Errorf("security: %w", err)
 	}
@@ -259,14 +253,7 @@ func HDFS(o Options) (*hdfsclient.Client, error) {
 func (b *builder) hdfsClient() (*hdfsclient.Client, error) {
 	c := &b.Config.HDFS
 	opts := hdfsclient.Options{
-		Auth: b.auth, Budget: rest.NewBudget(c.RequestsPerSecond, model.Bytes(c.BytesPerSecond)), Log: b.Log, Now: b.Now,
-	}
-	if who, ok := kerberos(&b.Config.Security); ok && c.Walk == configs.WalkRPC {
-		login, err := rest.Login(who)
-		if err != nil {
-			return nil, fmt.Errorf("hdfs.walk: rpc: %w", err)
-		}
-		opts.Kerberos = login
+		Auth: b.auth, Kerberos: rest.KerberosClient(b.auth), Budget: rest.NewBudget(c.RequestsPerSecond, model.Bytes(c.BytesPerSecond)), Log: b.Log, Now: b.Now,
 	}
 	return hdfsclient.New(hdfsclient.Config{
 		NameNodes: c.NameNodes, Authorities: authorities(c, b.Hadoop), User: c.User, Walk: string(c.Walk), RPCAddresses: c.RPCAddresses, RPCPrincipal: c.ServicePrincipal,

@@ -5,6 +5,7 @@ import (
 	"net"
 	"path"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -15,9 +16,11 @@ import (
 	"heddle/yarnproxy/ipc/ipctest"
 )
 
-// nativeNameNode answers getFileInfo and getListing as a NameNode of 3.4.3
+const clientProtocol = "org.apache.hadoop.hdfs.protocol.ClientProtocol"
+
+// rpcNameNode answers getFileInfo and getListing as a NameNode of 3.4.3
 // does, for the tree of a fakeNameNode, with the blocks of its recording.
-type nativeNameNode struct {
+type rpcNameNode struct {
 	t        testing.TB
 	tree     *fakeNameNode
 	listener net.Listener
@@ -35,17 +38,20 @@ type nativeNameNode struct {
 	limit     int                 // replicas in a page; dfs.ls.limit
 	hangUp    int                 // calls to hang up on
 	answer    func([]byte) []byte // changes the answers to getListing
-	silent    func(method string) // is called before an answer
+	silent    chan struct{}       // answers wait for its end; nil is none
 	kept      map[string][]byte   // answers by call, made once; nil makes each anew
+	// login lets a client in that speaks SASL; nil lets none in.
+	login func(conn net.Conn, frames *ipc.Reader) bool
+	wrap  func(answer []byte) []byte // protects answers after login; nil is none
 }
 
-func newNativeNameNode(tb testing.TB, tree *fakeNameNode) *nativeNameNode {
+func newRPCNameNode(tb testing.TB, tree *fakeNameNode) *rpcNameNode {
 	tb.Helper()
 	l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		tb.Fatal(err)
 	}
-	n := &nativeNameNode{t: tb, tree: tree, listener: l, calls: map[string]int{}, limit: 1 << 30, status: ipc.StatusError}
+	n := &rpcNameNode{t: tb, tree: tree, listener: l, calls: map[string]int{}, limit: 1 << 30, status: ipc.StatusError}
 	for _, b := range tree.old {
 		n.blocks = append(n.blocks, locatedBlockProto(b))
 	}
@@ -63,26 +69,26 @@ func newNativeNameNode(tb testing.TB, tree *fakeNameNode) *nativeNameNode {
 	return n
 }
 
-func (n *nativeNameNode) set(change func()) {
+func (n *rpcNameNode) set(change func()) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	change()
 }
 
-func (n *nativeNameNode) count(method string) int {
+func (n *rpcNameNode) count(method string) int {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.calls[method]
 }
 
-func (n *nativeNameNode) stop() {
+func (n *rpcNameNode) stop() {
 	_ = n.listener.Close()
 	n.hangUpNow()
 	n.wg.Wait()
 }
 
 // hangUpNow closes every connection.
-func (n *nativeNameNode) hangUpNow() {
+func (n *rpcNameNode) hangUpNow() {
 	n.set(func() {
 		for _, c := range n.conns {
 			_ = c.Close()
@@ -91,15 +97,19 @@ func (n *nativeNameNode) hangUpNow() {
 	})
 }
 
-func (n *nativeNameNode) serve(conn net.Conn) {
+func (n *rpcNameNode) serve(conn net.Conn) {
 	defer conn.Close()
 	frames := ipc.NewReader(conn, 1<<20)
 	preamble, err := frames.ReadPreamble()
 	if err != nil {
 		return
 	}
-	if p, err := ipc.ParsePreamble(preamble); err != nil || p.Version != 9 || p.Auth != ipc.AuthNone {
+	p, err := ipc.ParsePreamble(preamble)
+	if err != nil || p.Version != 9 {
 		n.t.Errorf("preamble %+v, %v", p, err)
+	}
+	if p.Auth != ipc.AuthNone && (n.login == nil || !n.login(conn, frames)) {
+		return
 	}
 	if err := n.hello(frames); err != nil {
 		n.t.Errorf("connection context: %v", err)
@@ -116,7 +126,7 @@ func (n *nativeNameNode) serve(conn net.Conn) {
 			return
 		}
 		call, request, err := ipc.ParseCall(rest)
-		if err != nil || string(call.Protocol) != "org.apache.hadoop.hdfs.protocol.ClientProtocol" || call.Version != 1 {
+		if err != nil || string(call.Protocol) != clientProtocol || call.Version != 1 {
 			n.t.Errorf("%+v, %v", call, err)
 			return
 		}
@@ -125,13 +135,17 @@ func (n *nativeNameNode) serve(conn net.Conn) {
 		if !ok {
 			return
 		}
-		if _, err := conn.Write(ipctest.AppendResponse(nil, header, body)); err != nil {
+		answer := ipctest.AppendResponse(nil, header, body)
+		if n.wrap != nil {
+			answer = n.wrap(answer)
+		}
+		if _, err := conn.Write(answer); err != nil {
 			return
 		}
 	}
 }
 
-func (n *nativeNameNode) hello(frames *ipc.Reader) error {
+func (n *rpcNameNode) hello(frames *ipc.Reader) error {
 	frame, err := frames.Next()
 	if err != nil {
 		return err
@@ -145,21 +159,21 @@ func (n *nativeNameNode) hello(frames *ipc.Reader) error {
 		return err
 	}
 	c, err := ipctest.ParseContext(body)
-	if h.CallID != ipc.CallContext || string(c.User) != "heddle" || string(c.Protocol) != clientProtocol {
+	if h.CallID != ipc.CallContext || !strings.HasPrefix(string(c.User), "heddle") || string(c.Protocol) != clientProtocol {
 		n.t.Errorf("context %+v %q %q", h, c.User, c.Protocol)
 	}
 	return err
 }
 
 // reply answers one call, or hangs up.
-func (n *nativeNameNode) reply(method string, request []byte) (h ipc.ResponseHeader, body []byte, ok bool) {
+func (n *rpcNameNode) reply(method string, request []byte) (h ipc.ResponseHeader, body []byte, ok bool) {
+	if n.silent != nil {
+		<-n.silent
+	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.calls[method]++
-	if n.silent != nil {
-		n.silent(method)
-	}
-	if n.hangUp > 0 {
+	if n.hangUp > 0 && method != "renewLease" {
 		n.hangUp--
 		return h, nil, false
 	}
@@ -177,7 +191,7 @@ func (n *nativeNameNode) reply(method string, request []byte) (h ipc.ResponseHea
 	return h, body, true
 }
 
-func (n *nativeNameNode) call(method string, request []byte) (body []byte, exception string) {
+func (n *rpcNameNode) call(method string, request []byte) (body []byte, exception string) {
 	key := method + string(request)
 	if kept, ok := n.kept[key]; ok {
 		return kept, ""
@@ -204,7 +218,7 @@ func (n *nativeNameNode) call(method string, request []byte) (body []byte, excep
 }
 
 // list is DirectoryListingProto (FSDirStatAndListingOp.getListing).
-func (n *nativeNameNode) list(dir, after string, locations bool) []byte {
+func (n *rpcNameNode) list(dir, after string, locations bool) []byte {
 	if locations {
 		n.located++
 	}
@@ -238,9 +252,9 @@ func (n *nativeNameNode) list(dir, after string, locations bool) []byte {
 }
 
 // fileStatus is HdfsFileStatusProto.
-func (n *nativeNameNode) fileStatus(name, full string, isFile bool, file fakeFile, locations bool) []byte {
+func (n *rpcNameNode) fileStatus(name, full string, isFile bool, file fakeFile, locations bool) []byte {
 	if slices.Contains(n.links, full) {
-		return bytesField(varint(nil, 1, typeSymlink), 2, []byte(name))
+		return varint(hdfsStatus(name, true, file), 1, 3)
 	}
 	m := hdfsStatus(name, isFile, file)
 	m = varint(m, 10, 3)
@@ -250,7 +264,7 @@ func (n *nativeNameNode) fileStatus(name, full string, isFile bool, file fakeFil
 	return varint(varint(m, 13, 16400), 14, 0)
 }
 
-func (n *nativeNameNode) locatedBlocks(length int64) []byte {
+func (n *rpcNameNode) locatedBlocks(length int64) []byte {
 	m := varint(nil, 1, uint64(length))
 	for at := int64(0); at < length; at += fakeBlock {
 		block := slices.Clone(n.blocks[int(at/fakeBlock)%len(n.blocks)])
@@ -299,10 +313,70 @@ func locatedBlockProto(j map[string]any) []byte {
 	return m
 }
 
-// nativeClient reads over native RPC; readiness still comes over HTTP.
-func nativeClient(tb testing.TB, cfg Config, f *fakeNameNode, nodes ...*nativeNameNode) *Client {
+func each(msg []byte, visit func(protowire.Number, []byte, uint64)) {
+	for len(msg) > 0 {
+		num, typ, n := protowire.ConsumeTag(msg)
+		msg = msg[n:]
+		switch typ {
+		case protowire.BytesType:
+			b, n := protowire.ConsumeBytes(msg)
+			visit(num, b, 0)
+			msg = msg[n:]
+		default:
+			v, n := protowire.ConsumeVarint(msg)
+			visit(num, nil, v)
+			msg = msg[n:]
+		}
+	}
+}
+
+func field(msg []byte, want protowire.Number) (found []byte) {
+	each(msg, func(num protowire.Number, b []byte, _ uint64) {
+		if num == want {
+			found = b
+		}
+	})
+	return found
+}
+
+func number(msg []byte, want protowire.Number) (found uint64) {
+	each(msg, func(num protowire.Number, _ []byte, v uint64) {
+		if num == want {
+			found = v
+		}
+	})
+	return found
+}
+
+func bytesField(msg []byte, num protowire.Number, b []byte) []byte {
+	return protowire.AppendBytes(protowire.AppendTag(msg, num, protowire.BytesType), b)
+}
+
+func varint(msg []byte, num protowire.Number, v uint64) []byte {
+	return protowire.AppendVarint(protowire.AppendTag(msg, num, protowire.VarintType), v)
+}
+
+// hdfsStatus is an HdfsFileStatusProto.
+func hdfsStatus(name string, isFile bool, file fakeFile) []byte {
+	kind := uint64(1)
+	if isFile {
+		kind = 2
+	}
+	m := varint(nil, 1, kind)
+	m = bytesField(m, 2, []byte(name))
+	m = varint(m, 3, uint64(file.length))
+	m = bytesField(m, 4, varint(nil, 1, 0o755))
+	m = bytesField(m, 5, []byte("root"))
+	m = bytesField(m, 6, []byte("supergroup"))
+	m = varint(m, 7, uint64(file.modified))
+	m = varint(m, 8, 0)
+	return varint(m, 11, fakeBlock)
+}
+
+// rpcClient lists over RPC; readiness comes over HTTP.
+func rpcClient(tb testing.TB, cfg Config, f *fakeNameNode, nodes ...*rpcNameNode) *Client {
 	tb.Helper()
-	cfg.Walk, cfg.User = WalkNative, "heddle"
+	cfg.User = "heddle"
 	if cfg.Timeout == 0 {
 		cfg.Timeout = 5 * time.Second
 	}
