@@ -14,6 +14,7 @@ import (
 // explainAnswer has the fields of the service's explanation that `heddle explain` prints.
 type explainAnswer struct {
 	Policy string `json:"policy"`
+	Live   string `json:"live"`
 	Stages []struct {
 		Stage  model.Stage  `json:"stage"`
 		Reason model.Reason `json:"reason"`
@@ -83,6 +84,9 @@ func (a explainAnswer) table(w io.Writer) error {
 			return err
 		}
 		fmt.Fprintln(w)
+	}
+	if a.Live != "" {
+		fmt.Fprintf(w, "%s\n\n", a.Live)
 	}
 	if o := a.Outcome; o != nil {
 		size := func(b model.Bytes) string { return terminal.Bytes(float64(b)) }

@@ -16,7 +16,12 @@ func newPolicies() *cobra.Command {
 		Use:   "policies",
 		Short: "List the policies with their papers, parameters and deviations",
 		Long: `List the policies heddle is built with. For each it prints what the policy does, its
-paper, its parameters with their defaults, and where and why it deviates from the paper.`,
+paper, its parameters with their defaults, and where and why it deviates from the paper.
+
+"live" is what its plans do to the asks of applications in mode enforce, at the default
+parameters: the racks that maps, reduces and executors are asked for on, and holds, under
+which a stage asks for nothing for some time. The order of jobs is the scheduler's: no
+ask carries a rank.`,
 		Example: "  heddle policies\n  heddle policies -o json",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -41,6 +46,7 @@ func printPolicy(w io.Writer, p *policylist.Policy) {
 	fmt.Fprintf(w, "%s\n", p.Name)
 	wrap(w, "  ", "  ", p.Summary)
 	wrap(w, "  from: ", "    ", p.Paper)
+	wrap(w, "  live: ", "    ", p.LiveText())
 	for paragraph := range strings.SplitSeq(p.About, "\n\n") {
 		if paragraph != "" {
 			fmt.Fprintln(w)

@@ -33,6 +33,11 @@ An unknown key or a value out of range is refused when the configuration is load
 ("start this task on the offered node"); those marked so also plan (racks and counts per job and stage). For the others the
 engine offers every free container once and counts where the policy put the tasks.
 
+"live" is what the plans do to the asks of applications in mode ` + "`enforce`" + `, at the default parameters: racks on which maps,
+reduces and executors are asked for, and holds, under which a stage asks for nothing for some time. The order of jobs is the
+scheduler's, because no ask carries a rank: in mode ` + "`enforce`" + ` a policy with nothing there leaves every ask as it is, and
+` + "`heddle serve`" + ` warns of it. The conformance suite holds the column against the plans of its scenes.
+
 When a rack counts as saturated is not a policy's but the cluster state's (` + "`network` in [config.md](config.md)" + `): a moving
 average of the uplink's busier direction, set at 0.80 of its capacity and cleared 0.05 below. What a job shuffles is measured
 on its own maps, and before the first of them is done expected from earlier runs of the user and name (` + "`state.history_file`" + `).
@@ -54,13 +59,17 @@ func policyDoc(list []policylist.Policy) string {
 	var b strings.Builder
 	cell := func(s string) string { return strings.ReplaceAll(s, "|", `\|`) }
 	b.WriteString(policiesIntro)
-	b.WriteString("\n| name | from | in a sentence | plans |\n|---|---|---|---|\n")
+	b.WriteString("\n| name | from | in a sentence | plans | live |\n|---|---|---|---|---|\n")
 	for i := range list {
 		p, plans := &list[i], ""
 		if p.Plans {
 			plans = "yes"
 		}
-		fmt.Fprintf(&b, "| [`%s`](#%s) | %s | %s | %s |\n", p.Name, strings.ToLower(p.Name), cell(p.Paper), cell(p.Summary), plans)
+		live := strings.Join(p.Live, ", ")
+		if live == "" {
+			live = "nothing: ranks jobs only"
+		}
+		fmt.Fprintf(&b, "| [`%s`](#%s) | %s | %s | %s | %s |\n", p.Name, strings.ToLower(p.Name), cell(p.Paper), cell(p.Summary), plans, live)
 	}
 	for i := range list {
 		p := &list[i]

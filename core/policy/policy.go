@@ -103,6 +103,7 @@ type Entry struct {
 	Params  any      // the defaults, a struct encodable as JSON
 	Printed any      // the parameters as the paper prints the rule, of the same type; nil where the defaults are
 	New     Factory
+	Live    Live // what its plans do to asks; read of a Planner alone
 }
 
 // Preset is the parameter that stands for all of Entry.Printed if it is "paper". What

@@ -57,8 +57,10 @@ type PolicyInfo struct {
 	Name    string `json:"name"`
 	Summary string `json:"summary"`
 	Paper   string `json:"paper"`
-	Active  bool   `json:"active"` // it is the one that decides
-	Params  any    `json:"params"` // those in force, or the defaults of a policy that is not active
+	// Live is what its plans do to asks in mode enforce, at the default parameters; none if it ranks jobs only.
+	Live   []string `json:"live"`
+	Active bool     `json:"active"` // it is the one that decides
+	Params any      `json:"params"` // those in force, or the defaults of a policy that is not active
 }
 
 // Options configure the API. Snapshot, Now and Logger are needed; a limit of 0

@@ -49,13 +49,16 @@ func getCluster(q *query) (any, error) {
 }
 
 // policy returns the name of the policy that decides, "" when none does.
-func (s *server) policy() string {
+func (s *server) policy() string { return s.activePolicy().Name }
+
+// activePolicy returns the policy that decides, a zero one when none does.
+func (s *server) activePolicy() PolicyInfo {
 	for _, p := range s.opts.Policies() {
 		if p.Active {
-			return p.Name
+			return p
 		}
 	}
-	return ""
+	return PolicyInfo{}
 }
 
 // racksBody is GET /v1/racks.
@@ -148,7 +151,11 @@ func getPolicies(q *query) (any, error) {
 		return nil, err
 	}
 	q.uncacheable = true // a reload changes it, a snapshot does not
-	return policiesBody{emptyNotNil(q.server.opts.Policies())}, nil
+	b := policiesBody{emptyNotNil(q.server.opts.Policies())}
+	for i := range b.Policies {
+		b.Policies[i].Live = emptyNotNil(b.Policies[i].Live)
+	}
+	return b, nil
 }
 
 // trafficBody is GET /v1/traffic: square matrices in the order of Racks, from

@@ -189,6 +189,7 @@ func TestExplain(t *testing.T) {
 	r := newRig(t, nil)
 	type explained struct {
 		Policy string `json:"policy"`
+		Live   string `json:"live"`
 		Stages []struct {
 			Stage  string `json:"stage"`
 			Reason string `json:"reason"`
@@ -216,6 +217,9 @@ func TestExplain(t *testing.T) {
 	r.get(t, explainPath, "/v1/applications/"+string(sorting)+"/explain?stage=reduce").into(t, &got)
 	if len(got.Stages) != 1 || got.Policy != policy || len(got.Uplinks) != 3 || len(got.Decisions) == 0 {
 		t.Fatalf("%+v", got)
+	}
+	if !strings.Contains(got.Live, "sets map racks, holds;") {
+		t.Errorf("live: %q", got.Live)
 	}
 	s := got.Stages[0]
 	if s.Stage != "reduce" || s.Reason != "map_output" || !strings.Contains(s.Text, "map output") || !s.Inputs.Heavy || !s.Inputs.Measured || s.Inputs.Launched["/dc1/rack1"] != 2 {
@@ -246,6 +250,14 @@ func TestExplain(t *testing.T) {
 		if d := float64(a.Extra) - (want - 1.8*u); d > 2 || d < -2 || a.Text == "" {
 			t.Errorf("%s: %+v", name, a)
 		}
+	}
+	ranking := newRig(t, func(o *api.Options) {
+		o.Policies = func() []api.PolicyInfo { return []api.PolicyInfo{{Name: "num", Active: true}} }
+	})
+	got = explained{}
+	ranking.get(t, explainPath, "/v1/applications/"+string(sorting)+"/explain?stage=reduce").into(t, &got)
+	if !strings.Contains(got.Live, "ranks jobs only, and no ask carries a rank") {
+		t.Errorf("live with a policy that ranks only: %q", got.Live)
 	}
 	got = explained{}
 	r.get(t, explainPath, "/v1/applications/"+string(sorting)+"/explain").into(t, &got)

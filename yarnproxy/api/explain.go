@@ -2,6 +2,7 @@ package api
 
 import (
 	"cmp"
+	"strings"
 
 	"heddle/core/model"
 	"heddle/core/state/snapshot"
@@ -11,6 +12,7 @@ import (
 type explainBody struct {
 	Application model.AppID      `json:"application"`
 	Policy      string           `json:"policy"`
+	Live        string           `json:"live"` // what the policy's plans do to asks, in a sentence
 	Stages      []stageExplained `json:"stages"`
 	Uplinks     []uplinkBody     `json:"uplinks"`
 	Decisions   []model.Decision `json:"decisions"` // the newest about it, newest first
@@ -74,7 +76,8 @@ func getExplain(q *query) (any, error) {
 	if err := q.check(); err != nil {
 		return nil, err
 	}
-	b := explainBody{Application: a.ID, Policy: q.server.policy(), Stages: []stageExplained{}, Uplinks: []uplinkBody{}, Decisions: []model.Decision{}}
+	policy := q.server.activePolicy()
+	b := explainBody{Application: a.ID, Policy: policy.Name, Live: policy.liveText(), Stages: []stageExplained{}, Uplinks: []uplinkBody{}, Decisions: []model.Decision{}}
 	for _, p := range q.cache.snap.Plans[a.ID] {
 		if only == "" || p.Stage == only {
 			b.Stages = append(b.Stages, explainStage(a, p))
@@ -97,6 +100,17 @@ func getExplain(q *query) (any, error) {
 	}
 	b.Sources, _ = q.server.sources(q.cache.snap, q.now)
 	return b, nil
+}
+
+// liveText says what the policy's plans do to asks, "" without a policy.
+func (p PolicyInfo) liveText() string {
+	switch {
+	case p.Name == "":
+		return ""
+	case len(p.Live) == 0:
+		return "Live the policy does nothing: it ranks jobs only, and no ask carries a rank."
+	}
+	return "Live the policy sets " + strings.Join(p.Live, ", ") + "; the order of jobs is the scheduler's, because no ask carries a rank."
 }
 
 // outcomeOf returns the account of an application that ended, under the policy that decides; nil

@@ -68,7 +68,7 @@ func newRig(tb testing.TB, change func(*api.Options)) *rig {
 		MaxAge: 30 * time.Second, MaxBody: 64 << 10, Timeout: 5 * time.Second, Concurrency: 8,
 		Blocks: hdfs{}, Advisor: advisor{r}, Version: "0.1.0", Logger: hclog.New(&hclog.LoggerOptions{Output: &r.log}),
 		Policies: func() []api.PolicyInfo {
-			return []api.PolicyInfo{{Name: "fair", Summary: "s", Paper: "p", Params: map[string]any{}}, {Name: policy, Summary: "s", Paper: "p", Active: true, Params: map[string]any{"scan": "full"}}}
+			return []api.PolicyInfo{{Name: "fair", Summary: "s", Paper: "p", Params: map[string]any{}}, {Name: policy, Summary: "s", Paper: "p", Live: []string{"map racks", "holds"}, Active: true, Params: map[string]any{"scan": "full"}}}
 		},
 		Metrics: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "text/plain; version=0.0.4")

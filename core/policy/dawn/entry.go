@@ -6,6 +6,7 @@ import "heddle/core/policy"
 func Entry() policy.Entry {
 	return policy.Entry{
 		Name: Name, Params: DefaultParams(), Printed: PrintedParams(), New: New,
+		Live:    policy.MapRacks | policy.ReduceRacks | policy.ExecutorRacks,
 		Summary: "maps where most of the input lies, reduces where the jobs that read their output will want it while the network has room",
 		Paper:   "Wang, Zhou, Zhang, Jiang, Network-Adaptive Scheduling of Data-Intensive Parallel Jobs with Dependencies in Clusters",
 		About: "Every job prefers one rack for its maps, the one with most of its input, and up to two for its reduces: the one with most of" +

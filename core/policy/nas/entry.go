@@ -5,7 +5,7 @@ import "heddle/core/policy"
 // Entry says what package builtin lists of the policy.
 func Entry() policy.Entry {
 	return policy.Entry{
-		Name: Name, Params: DefaultParams(), Printed: PrintedParams(), New: New,
+		Name: Name, Params: DefaultParams(), Printed: PrintedParams(), New: New, Live: policy.ReduceRacks | policy.Holds,
 		Summary: "bounds the map output of each node, reduces where the map output is, light shuffles first while an uplink is congested",
 		Paper:   "Li, Shen, Sarker, A Network-aware Scheduler in Data-parallel Clusters for High Performance",
 		About: "**MTS** launches a map only where its predicted output and that of the maps already running on the node stay below" +

@@ -16,6 +16,7 @@ import (
 func TestBuiltinPoliciesConform(t *testing.T) {
 	t.Parallel()
 	policytest.Run(t, builtin.Registry())
+	policytest.RunLive(t, builtin.Registry())
 }
 
 // Settings far from the defaults conform as well.
@@ -180,6 +181,40 @@ func TestSuiteFindsBreaches(t *testing.T) {
 			e := policy.Entry{Name: "broken", New: func(json.RawMessage) (policy.Policy, error) { return tc.build(), nil }}
 			err := policytest.Check(e, 1, 120)
 			if err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("the suite says %v, want %q", err, tc.want)
+			}
+		})
+	}
+}
+
+// What a policy does live is neither more nor less than it declares.
+func TestSuiteFindsFalseLive(t *testing.T) {
+	t.Parallel()
+	onRacks := spoilPlan(func(in *policy.Input, j *state.Job, p *model.Plan) {
+		if rack := in.View.Racks()[0]; j.Reduce.Total > 0 && rack.Total.MemoryMiB > 0 {
+			p.Racks = []model.RackTarget{{Rack: rack.ID, Count: j.Reduce.Total, Share: 1}}
+		}
+	})
+	for _, tc := range []struct {
+		name  string
+		build func() policy.Policy
+		live  policy.Live
+		want  string // "" is no breach
+	}{
+		{"as declared", onRacks, policy.ReduceRacks, ""},
+		{"declares nothing", onRacks, 0, "plans do reduce racks, which is not declared"},
+		{"declares more", onRacks, policy.ReduceRacks | policy.Holds, "declares holds, which no plan of 40 scenes does"},
+		{"ranks only", spoilPlan(func(*policy.Input, *state.Job, *model.Plan) {}), 0, ""},
+		{"does not plan", spoil(func(*policy.Input, *model.Placement) {}), 0, ""},
+		{"does not place", func() policy.Policy {
+			return &placer{place: func(*policy.Input, []model.Placement) []model.Placement { return nil }}
+		}, 0, "declares map racks, reduce racks, which no plan"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			e := policy.Entry{Name: "broken", Live: tc.live, New: func(json.RawMessage) (policy.Policy, error) { return tc.build(), nil }}
+			err := policytest.CheckLive(e, 1, 40)
+			if (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("the suite says %v, want %q", err, tc.want)
 			}
 		})

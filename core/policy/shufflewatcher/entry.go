@@ -6,6 +6,7 @@ import "heddle/core/policy"
 func Entry() policy.Entry {
 	return policy.Entry{
 		Name: Name, Params: DefaultParams(), Printed: PrintedParams(), New: New,
+		Live:    policy.MapRacks | policy.ReduceRacks | policy.ExecutorRacks | policy.Holds,
 		Summary: "delays heavy shuffles while uplinks are saturated, maps on few racks, reduces where the map output is",
 		Paper:   "Ahmad, Chakradhar, Raghunathan, Vijaykumar, ShuffleWatcher, USENIX ATC 2014",
 		About: "**NASS** serves the user that fair order names. While the rack's uplink is saturated it runs that user's maps first, then" +

@@ -19,6 +19,7 @@ type Policy struct {
 	Paper      string          `json:"paper"`
 	About      string          `json:"about"`
 	Plans      bool            `json:"plans"` // it makes plans of its own, not only from offers
+	Live       []string        `json:"live"`  // what its plans do to asks in mode enforce; none if it ranks jobs only
 	Params     json.RawMessage `json:"params"`
 	Parameters []Param         `json:"parameters"`
 	Changed    []string        `json:"changed"` // deviations from the paper
@@ -51,9 +52,22 @@ func All() ([]Policy, error) {
 			return nil, fmt.Errorf("policy %s: print defaults: %w", e.Name, err)
 		}
 		_, info.Plans = p.(policy.Planner)
+		live, err := e.LiveAtDefaults()
+		if err != nil {
+			return nil, fmt.Errorf("policy %s: what it does live: %w", e.Name, err)
+		}
+		info.Live = live.Names()
 		out = append(out, info)
 	}
 	return out, nil
+}
+
+// LiveText says what a policy's plans do to asks, for people.
+func (p *Policy) LiveText() string {
+	if len(p.Live) == 0 {
+		return "nothing: it ranks jobs only, and no ask carries a rank"
+	}
+	return strings.Join(p.Live, ", ")
 }
 
 // addPrinted notes which parameters the paper has otherwise.

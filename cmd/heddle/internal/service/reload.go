@@ -41,4 +41,5 @@ func (s *Service) Reload(ctx context.Context, load func() (*configs.Loaded, erro
 		return
 	}
 	settings.InForce(s.log, s.cfg.Swap(next), next)
+	s.warnIfNothingIsSteered()
 }

@@ -40,7 +40,7 @@ func (s *Service) policyInfos() []api.PolicyInfo {
 	}
 	out := make([]api.PolicyInfo, 0, len(list))
 	for _, p := range list {
-		info := api.PolicyInfo{Name: p.Name, Summary: p.Summary, Paper: p.Paper, Params: p.Params, Active: p.Name == active}
+		info := api.PolicyInfo{Name: p.Name, Summary: p.Summary, Paper: p.Paper, Live: p.Live, Params: p.Params, Active: p.Name == active}
 		if info.Active {
 			info.Params = s.cfg.Load().Config.Policy.Params
 		}

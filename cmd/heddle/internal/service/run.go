@@ -10,7 +10,9 @@ import (
 
 	"heddle/cmd/heddle/internal/historyfile"
 	"heddle/cmd/heddle/internal/loop"
+	"heddle/cmd/heddle/internal/policylist"
 	"heddle/cmd/heddle/internal/webserver"
+	"heddle/configs"
 	"heddle/core/model"
 )
 
@@ -26,6 +28,7 @@ func (s *Service) Run(ctx context.Context, l net.Listener, rec loop.Recorder) er
 	var g run.Group
 	g.Add(func() error {
 		s.log.Info("serving", "mode", s.cfg.Load().Config.Mode, "policy", s.Policy(), "url", "http://"+l.Addr().String(), "version", s.opts.Version)
+		s.warnIfNothingIsSteered()
 		return server.Serve(l)
 	}, func(error) { server.Stop(ctx) })
 	observe, stop := context.WithCancel(ctx)
@@ -35,6 +38,22 @@ func (s *Service) Run(ctx context.Context, l net.Listener, rec loop.Recorder) er
 		g.Add(func() error { return s.link.Run(link) }, func(error) { stop() })
 	}
 	return g.Run()
+}
+
+// warnIfNothingIsSteered logs that the policy leaves every ask as it is where mode enforce
+// has the relay rewrite them.
+func (s *Service) warnIfNothingIsSteered() {
+	active := s.Policy()
+	list, err := policylist.All()
+	if err != nil || s.cfg.Load().Config.Mode != configs.ModeEnforce {
+		return
+	}
+	for i := range list {
+		if p := &list[i]; p.Name == active && len(p.Live) == 0 {
+			s.log.Warn("mode enforce steers nothing: the policy ranks jobs only, and no ask carries a rank", "policy", active,
+				"do", "choose a policy for which 'heddle policies' lists something after live, or mode advise")
+		}
+	}
 }
 
 // Observe runs the sources and the loop until ctx ends or a source fails, records

@@ -1,0 +1,69 @@
+package policy
+
+import (
+	"strings"
+
+	"heddle/core/model"
+)
+
+// Live is what plans do to the asks of applications where a relay enforces them. The
+// rank in a plan does nothing there: no ask carries one.
+type Live uint8
+
+// What plans may do live.
+const (
+	MapRacks      Live = 1 << iota // maps are asked for on racks of the plan
+	ReduceRacks                    // so are reduces
+	ExecutorRacks                  // so are containers that are neither
+	Holds                          // a stage asks for nothing for some time
+)
+
+// fromOffers is what plans do that the engine counts from offers, for a policy that is
+// no Planner.
+const fromOffers = MapRacks | ReduceRacks
+
+// Names returns what is done, one by one.
+func (l Live) Names() []string {
+	names := []string{}
+	for i, name := range []string{"map racks", "reduce racks", "executor racks", "holds"} {
+		if l&(1<<i) != 0 {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// String returns the names in one text.
+func (l Live) String() string { return strings.Join(l.Names(), ", ") }
+
+// LiveOf returns what a plan does live.
+func LiveOf(p *model.Plan) (l Live) {
+	if p.Hold {
+		l |= Holds
+	}
+	if len(p.Racks) == 0 {
+		return l
+	}
+	switch p.Stage {
+	case model.StageMap:
+		l |= MapRacks
+	case model.StageReduce:
+		l |= ReduceRacks
+	case model.StageOther, model.StageAM:
+		l |= ExecutorRacks
+	}
+	return l
+}
+
+// LiveAtDefaults returns what the plans of the policy do live at its default parameters:
+// what its entry declares if it is a Planner, and what follows from offers otherwise.
+func (e *Entry) LiveAtDefaults() (Live, error) {
+	p, err := e.New(nil)
+	if err != nil {
+		return 0, err
+	}
+	if _, plans := p.(Planner); plans {
+		return e.Live, nil
+	}
+	return fromOffers, nil
+}
