@@ -70,7 +70,6 @@ func Load(opts Options) (*Loaded, error) {
 		l.ReadFile(opts.File, "configuration")
 	}
 	l.loadHadoop()
-	l.giveFile("relay.journal", "relay", "STATE_DIRECTORY", "XDG_STATE_HOME")
 	l.giveFile("relay.socket", "relay.sock", "RUNTIME_DIRECTORY", "XDG_RUNTIME_DIR")
 	l.giveFile("state.history_file", "history.json", "STATE_DIRECTORY", "XDG_STATE_HOME")
 	if _, given := l.Origins["uplinks.capacity"]; !given && cfg.Uplinks.Oversubscription.Ratio > 0 {
@@ -87,6 +86,7 @@ func Load(opts Options) (*Loaded, error) {
 func hints() strict.Hints {
 	return strict.Hints{
 		Removed: map[string]string{
+			"relay.journal":                      "removed with the journal; a restarted relay reads what applications ask from the ResourceManager",
 			"uplinks.prometheus.timeout":         "a query may take as long as uplinks.prometheus.interval, at most 10s",
 			"uplinks.shuffle_jmx.timeout":        "a request may take as long as uplinks.shuffle_jmx.interval, at most 10s",
 			"uplinks.shuffle_jmx.datanode_https": "it had no effect; DataNodes are read over HTTPS where NodeManagers are",
@@ -227,9 +227,6 @@ func (c *Config) notices() []string {
 	}
 	if address := r.Listeners[0].Address; isLoopback(address) {
 		notices = append(notices, "the relay listens on "+address+", which only applications on this machine reach; relay.listen gives another address")
-	}
-	if r.Journal == "" {
-		notices = append(notices, "relay.journal is empty: a restarted relay steers running applications only as their asks change")
 	}
 	return notices
 }

@@ -39,11 +39,6 @@ type RelayConfig struct {
 	Stages []RelayStage `yaml:"stages" reload:"true"`
 	// How long the relay steers an ask, and how.
 	Limits RelayLimits `yaml:"limits" reload:"true"`
-	// The directory of the journal, from which a restarted relay resumes. Without the key it
-	// is `relay` in systemd's $STATE_DIRECTORY, else `heddle/relay` in $XDG_STATE_HOME, else
-	// the default. An empty value switches the journal off: after a restart the relay then
-	// steers the asks of running applications only as they change.
-	Journal string `yaml:"journal" default:"/var/lib/heddle/relay" format:"path"`
 	// How many connections the relay holds at once. It closes further ones; their
 	// applications connect to the next address of `heddle client-config`.
 	MaxConnections int `yaml:"max_connections" default:"10000" range:"1..1000000"`

@@ -114,40 +114,32 @@ func TestRelayEnvironment(t *testing.T) {
 	})
 }
 
-// The places of the journal and of the history: what the key says, else where the
-// environment keeps state, else the default.
+// The place of the history: what the key says, else where the environment keeps
+// state, else none.
 func TestStatePlaces(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
-		text    string
-		env     []string
-		journal string
-		history string
+		text string
+		env  []string
+		want string
 	}{
-		{"", nil, "/var/lib/heddle/relay <- default", " <- default"},
-		{"", []string{"XDG_STATE_HOME=/home/x/state"}, "/home/x/state/heddle/relay <- environment XDG_STATE_HOME", "/home/x/state/heddle/history.json <- environment XDG_STATE_HOME"},
-		{"", []string{"XDG_STATE_HOME=/home/x/state", "STATE_DIRECTORY=/var/lib/heddle-a:/var/lib/b"}, "/var/lib/heddle-a/relay <- environment STATE_DIRECTORY", "/var/lib/heddle-a/history.json <- environment STATE_DIRECTORY"},
-		{"", []string{"XDG_STATE_HOME=state"}, "/var/lib/heddle/relay <- default", " <- default"},
-		{"/data/it", []string{"XDG_STATE_HOME=/home/x/state"}, "/data/it <- ", "/data/it <- "},
-		{`""`, []string{"XDG_STATE_HOME=/home/x/state"}, " <- ", " <- "},
+		{"", nil, " <- default"},
+		{"", []string{"XDG_STATE_HOME=/home/x/state"}, "/home/x/state/heddle/history.json <- environment XDG_STATE_HOME"},
+		{"", []string{"XDG_STATE_HOME=/home/x/state", "STATE_DIRECTORY=/var/lib/heddle-a:/var/lib/b"}, "/var/lib/heddle-a/history.json <- environment STATE_DIRECTORY"},
+		{"", []string{"XDG_STATE_HOME=state"}, " <- default"},
+		{"/data/it", []string{"XDG_STATE_HOME=/home/x/state"}, "/data/it <- "},
+		{`""`, []string{"XDG_STATE_HOME=/home/x/state"}, " <- "},
 	}
 	for _, tt := range tests {
 		text := ""
 		if tt.text != "" {
-			text = "relay: {journal: " + tt.text + "}\nstate: {history_file: " + tt.text + "}"
+			text = "state: {history_file: " + tt.text + "}"
 		}
 		opts := options(write(t, text))
 		opts.Env = tt.env
 		for _, e := range load(t, opts).Entries() {
-			want := ""
-			switch e.Path {
-			case "relay.journal":
-				want = tt.journal
-			case "state.history_file":
-				want = tt.history
-			}
-			if got := e.Value + " <- " + e.Origin.String(); !strings.HasPrefix(got, want) {
-				t.Errorf("%q with %q: %s is %s, want %s", tt.text, tt.env, e.Path, got, want)
+			if got := e.Value + " <- " + e.Origin.String(); e.Path == "state.history_file" && !strings.HasPrefix(got, tt.want) {
+				t.Errorf("%q with %q: %s is %s, want %s", tt.text, tt.env, e.Path, got, tt.want)
 			}
 		}
 	}
@@ -160,7 +152,7 @@ func TestRelayNotices(t *testing.T) {
 		want      []string
 	}{
 		{"single", "mode: enforce", []string{"the relay listens on 127.0.0.1:7930, which only applications on this machine reach"}},
-		{"single", "mode: enforce\nrelay: {listen: \"10.0.0.5:7930\", journal: \"\"}", []string{"relay.journal is empty: a restarted relay"}},
+		{"single", "mode: enforce\nrelay: {listen: \"10.0.0.5:7930\"}", nil},
 		{"single", "mode: observe\nrelay: {listen: \"10.0.0.5:7930\"}", []string{"relay.listen has no effect in mode observe"}},
 		{"hafull", "mode: advise\nrelay: {listen: \"10.0.0.5:7930\"}\nmapreduce: {enabled: false}", []string{
 			"hafull/yarn-site.xml:64: hadoop.rpc.protection is privacy: the relay forwards every call unchanged and can rewrite none",
@@ -188,7 +180,7 @@ func TestRelayReload(t *testing.T) {
 	if !slices.Contains(changed, "mode") {
 		t.Error("steering cannot be switched off")
 	}
-	want := []string{"relay.listen", "relay.listeners", "relay.journal", "relay.max_connections", "relay.max_connections_per_address", "relay.socket", "relay.web_listen_address", "advanced.relay.auth_timeout", "advanced.relay.max_unauthenticated", "advanced.relay.dial_timeout"}
+	want := []string{"relay.listen", "relay.listeners", "relay.max_connections", "relay.max_connections_per_address", "relay.socket", "relay.web_listen_address", "advanced.relay.auth_timeout", "advanced.relay.max_unauthenticated", "advanced.relay.dial_timeout"}
 	if diff := cmp.Diff(want, refused); diff != "" {
 		t.Errorf("refused (-want +got):\n%s", diff)
 	}

@@ -38,9 +38,8 @@ advanced: {state: {publish_interval: 200ms}}
 policy: {name: shufflewatcher, params: {assume_unknown: true}}
 relay:
   listen: %s:%s
-  journal: %s
   limits: {pin_deadline: 3m, trim_deadline: 1m, decide_in: 2s}
-`, mode, c.GatewayAddr(), relayPort, t.TempDir())
+`, mode, c.GatewayAddr(), relayPort)
 }
 
 // throughRelay returns the one setting that sends a job through the relay.

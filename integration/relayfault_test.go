@@ -120,7 +120,8 @@ func (s *service) clientConfig(t *testing.T, flags ...string) hadoop.Settings {
 }
 
 // TestRelayKilled: kill -9 and restart again and again, under jobs that know
-// nothing but the relay. The journal and the next asks bring everything back.
+// nothing but the relay. What the ResourceManager's REST API shows and the next asks
+// bring everything back.
 func TestRelayKilled(t *testing.T) {
 	c := cluster(t)
 	s := startConfigured(t, c, relaySettings(t, c, "enforce"))

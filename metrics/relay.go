@@ -18,7 +18,6 @@ func (s sink) putRelay(r *model.Relay, now model.Time) {
 		s.put(relayRefused, float64(c.Refused[cause]), string(cause))
 	}
 	s.put(relayUnaccepted, float64(r.Unauthenticated))
-	s.put(relayJournal, float64(c.JournalLost))
 	s.put(relayFaults, float64(c.Faults))
 	s.put(relayForgotten, float64(c.Forgotten))
 	for _, a := range model.Actions() {

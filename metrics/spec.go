@@ -68,7 +68,6 @@ const (
 	relayPassed
 	relaySteered
 	relayOldest
-	relayJournal
 	relayFaults
 	relayForgotten
 	metricCount
@@ -122,7 +121,6 @@ func scraped() [metricCount]spec {
 		relayPassed:       {"heddle_relay_passthrough_total", counter, []string{"cause"}, "Times asks, or everything on a connection, were forwarded unchanged, by cause."},
 		relaySteered:      {"heddle_relay_steered_containers", gauge, []string{"action"}, "Outstanding containers whose asks are steered now, by the action in force: pin and hold are those that wait for their racks and those held back."},
 		relayOldest:       {"heddle_relay_oldest_steered_ask_seconds", gauge, nil, "How long the action that is oldest among asks steered now has been in force; 0 when none is steered."},
-		relayJournal:      {"heddle_relay_journal_errors_total", counter, nil, "Times what the relay has to remember across a restart could not be written."},
 		relayFaults:       {"heddle_relay_faults_total", counter, nil, "Decisions about asks that failed within heddle; the application's asks are forwarded unchanged from then on."},
 		relayForgotten:    {"heddle_relay_forgotten_answers_total", counter, nil, "Answers passed on unread because more than 64 calls of a connection waited for theirs."},
 	}

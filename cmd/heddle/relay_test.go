@@ -78,8 +78,8 @@ func freePort(t *testing.T) string {
 func relayConfig(t *testing.T, site *fakehadoop.Site, relay, upstream string) (config string) {
 	t.Helper()
 	return writeFile(t, "heddle.yml", fastConfig(site, "mode: advise", "mode: enforce")+
-		fmt.Sprintf("relay: {listeners: [{address: %q, upstream: %q}], journal: %q, socket: %q, web_listen_address: \"127.0.0.1:0\"}\n",
-			relay, upstream, t.TempDir(), filepath.Join(t.TempDir(), "relay.sock")))
+		fmt.Sprintf("relay: {listeners: [{address: %q, upstream: %q}], socket: %q, web_listen_address: \"127.0.0.1:0\"}\n",
+			relay, upstream, filepath.Join(t.TempDir(), "relay.sock")))
 }
 
 // relays waits until a process says where its metrics are, which it does when it listens.

@@ -123,16 +123,15 @@ type RelayListener struct {
 
 // RelayCounts are sums since the relay started.
 type RelayCounts struct {
-	Accepted    int64                 `json:"accepted_connections"`
-	Allocates   int64                 `json:"allocates"`
-	Rewritten   map[Action]int64      `json:"rewritten"`
-	Passed      map[PassCause]int64   `json:"passed"`
-	Seconds     float64               `json:"added_seconds"` // added latency, summed over both directions
-	Buckets     []int64               `json:"-"`             // of the added latency, by RelayBuckets, not cumulative
-	JournalLost int64                 `json:"journal_errors"`
-	Refused     map[RefuseCause]int64 `json:"-"` // connections that the relay closed because of a limit
-	Faults      int64                 `json:"-"` // decisions that failed; their calls went on as they came
-	Forgotten   int64                 `json:"-"` // calls whose answer was not looked at, as too many were under way
+	Accepted  int64                 `json:"accepted_connections"`
+	Allocates int64                 `json:"allocates"`
+	Rewritten map[Action]int64      `json:"rewritten"`
+	Passed    map[PassCause]int64   `json:"passed"`
+	Seconds   float64               `json:"added_seconds"` // added latency, summed over both directions
+	Buckets   []int64               `json:"-"`             // of the added latency, by RelayBuckets, not cumulative
+	Refused   map[RefuseCause]int64 `json:"-"`             // connections that the relay closed because of a limit
+	Faults    int64                 `json:"-"`             // decisions that failed; their calls went on as they came
+	Forgotten int64                 `json:"-"`             // calls whose answer was not looked at, as too many were under way
 }
 
 // RelayBuckets are the upper bounds of the added latency's buckets in seconds.

@@ -30,7 +30,6 @@ type steering struct {
 	rules    *atomic.Pointer[rules]
 	log      hclog.Logger
 	counts   *counts
-	journal  *journal
 	attempts *registry
 	pool     sync.Pool // of *scratch
 }
@@ -67,20 +66,18 @@ func (r *steering) request(ctx context.Context, a *attempt, frame, body []byte, 
 		return frame, false
 	}
 	s.take()
-	edited, saving := r.edit(ctx, a, frame, body, s)
-	if !edited {
+	if !r.edit(ctx, a, frame, body, s) {
 		return frame, false
 	}
-	r.journal.saved(saving) // before it is sent: after it, nobody but the journal knows
 	return s.out, true
 }
 
 // edit decides about a call. When it is to be edited, the frame to send is s.out.
-func (r *steering) edit(ctx context.Context, a *attempt, frame, body []byte, s *scratch) (edited bool, saving <-chan journalResult) {
+func (r *steering) edit(ctx context.Context, a *attempt, frame, body []byte, s *scratch) (edited bool) {
 	defer func() {
 		if v := recover(); v != nil {
 			r.fault(a, v)
-			edited, saving = false, nil
+			edited = false
 		}
 	}()
 	a.mu.Lock()
@@ -89,13 +86,10 @@ func (r *steering) edit(ctx context.Context, a *attempt, frame, body []byte, s *
 		a.applyRules(newest)
 	}
 	now := r.opts.now()
-	if a.asks.State() == asks.Unknown {
-		r.restore(a)
-	}
 	a.asks.CheckResponseID(now, s.req.ResponseID)
 	a.last.at = now
 	if !a.isRegistered() || a.failures.faults > 1 {
-		return false, nil
+		return false
 	}
 	r.loadInputs(a)
 	if len(s.asked.Rows) > 0 {
@@ -113,15 +107,12 @@ func (r *steering) edit(ctx context.Context, a *attempt, frame, body []byte, s *
 		r.counts.step(&edit.Steps[i])
 	}
 	if edit.Same {
-		if a.asks.Table().Version() == a.saved.version {
-			r.journalIfChanged(a)
-		}
-		return false, nil
+		return false
 	}
 	if err := s.write(frame, body, edit.Rows); err != nil {
 		panic(err) // the table believes it sent
 	}
-	return true, r.journalIfChanged(a)
+	return true
 }
 
 // take converts what a call says. What the table keeps of it is copied: the

@@ -85,7 +85,6 @@ type Options struct {
 	Stages      []StageRule // by the first that matches
 	Limits      asks.Limits
 	DecideIn    time.Duration // how long an allocate call may wait for a first plan (I8); 0: not at all
-	JournalDir  string        // "" keeps none
 	Conns       ConnLimits
 	DialTimeout time.Duration                                                     // 0: 5 s
 	Dial        func(ctx context.Context, network, addr string) (net.Conn, error) // nil: net.Dialer
@@ -110,7 +109,6 @@ type Relay struct {
 	clock     func() time.Time // for deadlines and spans
 	times     times
 	counts    *counts
-	journal   *journal
 	attempts  *registry
 	steering  *steering
 	listening atomic.Pointer[[]*listener] // nil before Listen
@@ -151,9 +149,8 @@ func New(o Options) (*Relay, error) {
 		conns: newConns(o.Conns),
 	}
 	r.rules.Store(rulesOf(&r.opts))
-	r.journal = newJournal(&r.opts, &r.counts.journalLost)
-	r.attempts = &registry{opts: &r.opts, rules: &r.rules, journal: r.journal, all: map[wire.Attempt]*attempt{}}
-	r.steering = &steering{opts: &r.opts, rules: &r.rules, log: r.log, counts: r.counts, journal: r.journal, attempts: r.attempts}
+	r.attempts = &registry{opts: &r.opts, rules: &r.rules, all: map[wire.Attempt]*attempt{}}
+	r.steering = &steering{opts: &r.opts, rules: &r.rules, log: r.log, counts: r.counts, attempts: r.attempts}
 	return r, nil
 }
 

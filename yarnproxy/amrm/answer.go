@@ -67,7 +67,6 @@ func (r *steering) registered(a *attempt, body []byte, s *scratch) {
 		site, _ := r.opts.Guide.Site()
 		a.asks.Register(appendGrants(nil, s.running), site)
 		a.observed.due = true
-		r.journalIfChanged(a) // what it says of an earlier life could be believed by its ids
 	})
 }
 

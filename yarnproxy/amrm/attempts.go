@@ -38,7 +38,6 @@ type attempt struct {
 	last     exchange
 	deciding bool // a Decide has not returned yet
 	failures failures
-	saved    saved
 	observed observed
 }
 
@@ -69,9 +68,8 @@ type observed struct {
 
 // registry finds attempts. It is asked when a connection begins and ends, not at calls.
 type registry struct {
-	opts    *Options
-	rules   *atomic.Pointer[rules]
-	journal *journal
+	opts  *Options
+	rules *atomic.Pointer[rules]
 
 	mu  sync.Mutex
 	all map[wire.Attempt]*attempt
@@ -126,20 +124,18 @@ func (a *attempt) leave(now model.Time) {
 func (r *registry) end(a *attempt) { r.endIf(a, func() bool { return true }) }
 
 // endIf ends an attempt when a condition holds, which is called with the attempt locked.
-func (r *registry) endIf(a *attempt, over func() bool) bool {
+func (r *registry) endIf(a *attempt, over func() bool) {
 	r.mu.Lock() // before a.mu, as in join: it cannot be joined meanwhile
 	defer r.mu.Unlock()
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if !over() {
-		return false
+		return
 	}
 	if r.all[a.id] == a {
 		delete(r.all, a.id)
-		r.journal.remove(a.name)
 	}
 	a.asks.Finish()
-	return true
 }
 
 // list returns every attempt, by application and attempt.
@@ -153,16 +149,12 @@ func (r *registry) list() []*attempt {
 	return list
 }
 
-// sweep ends attempts that are gone, and has the journal forget others.
+// sweep ends attempts that are gone.
 func (r *registry) sweep() {
-	keep := map[string]struct{}{}
 	now := r.opts.now()
 	for _, a := range r.list() {
-		if !r.endIf(a, func() bool { return r.gone(a, now) }) {
-			keep[a.name] = struct{}{}
-		}
+		r.endIf(a, func() bool { return r.gone(a, now) })
 	}
-	r.journal.tidy(keep)
 }
 
 // gone reports whether an attempt has no connection, and either was idle for

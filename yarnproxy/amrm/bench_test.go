@@ -148,9 +148,6 @@ func BenchmarkCall(b *testing.B) {
 	g := newRig(b, nil)
 	g.rm.forgetful = true
 	g.plan(reducesOn("/rack1"))
-	dir := b.TempDir()
-	journaled := newRig(b, func(o *Options) { o.JournalDir, o.Listeners[0].Upstream = dir, g.rm.addr() })
-	journaled.plan(reducesOn("/rack1"))
 	for i, way := range []struct {
 		name, address string
 		rows          bool
@@ -160,7 +157,6 @@ func BenchmarkCall(b *testing.B) {
 		{"relay", g.addr, false},
 		{"direct with an ask", g.rm.addr(), true},
 		{"relay edits", g.addr, true},
-		{"relay edits with a journal", journaled.addr, true},
 	} {
 		b.Run(way.name, func(b *testing.B) {
 			am := connect(b, way.address, wire.Attempt{Cluster: 1, App: int32(i + 1), Attempt: int32(b.N)})

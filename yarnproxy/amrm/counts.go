@@ -11,17 +11,16 @@ import (
 // counts are sums since the relay started. All are updated without a lock: they
 // lie on the way of every call.
 type counts struct {
-	accepted    atomic.Int64
-	allocates   atomic.Int64
-	journalLost atomic.Int64
-	faults      atomic.Int64 // decisions that panicked or could not be written
-	forgotten   atomic.Int64 // calls whose answer was not recognised, because too many were under way
-	refused     map[model.RefuseCause]*atomic.Int64
-	rewritten   map[model.Action]*atomic.Int64
-	passed      map[model.PassCause]*atomic.Int64
-	bounds      []time.Duration // of the buckets
-	buckets     []atomic.Int64  // one more than bounds
-	nanos       atomic.Int64
+	accepted  atomic.Int64
+	allocates atomic.Int64
+	faults    atomic.Int64 // decisions that panicked or could not be written
+	forgotten atomic.Int64 // calls whose answer was not recognised, because too many were under way
+	refused   map[model.RefuseCause]*atomic.Int64
+	rewritten map[model.Action]*atomic.Int64
+	passed    map[model.PassCause]*atomic.Int64
+	bounds    []time.Duration // of the buckets
+	buckets   []atomic.Int64  // one more than bounds
+	nanos     atomic.Int64
 }
 
 func newCounts() *counts {
@@ -83,7 +82,7 @@ func (c *counts) added(d time.Duration) {
 
 func (c *counts) snapshot() model.RelayCounts {
 	s := model.RelayCounts{
-		Accepted: c.accepted.Load(), Allocates: c.allocates.Load(), JournalLost: c.journalLost.Load(),
+		Accepted: c.accepted.Load(), Allocates: c.allocates.Load(),
 		Faults: c.faults.Load(), Forgotten: c.forgotten.Load(), Refused: make(map[model.RefuseCause]int64, len(c.refused)),
 		Seconds:   time.Duration(c.nanos.Load()).Seconds(),
 		Rewritten: make(map[model.Action]int64, len(c.rewritten)), Passed: make(map[model.PassCause]int64, len(c.passed)),

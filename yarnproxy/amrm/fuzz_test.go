@@ -14,7 +14,6 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"heddle/core/asks"
-	"heddle/yarnproxy/amrm/wire"
 	"heddle/yarnproxy/ipc"
 	"heddle/yarnproxy/ipc/ipctest"
 )
@@ -163,18 +162,4 @@ func relayInTurn(t *testing.T, c *conn, order uint8) [2]error {
 		<-done
 	}
 	return errs
-}
-
-// FuzzRecord reads any file as one of the journal.
-func FuzzRecord(f *testing.F) {
-	rec := record{attempt: wire.Attempt{Cluster: 1, App: 2, Attempt: 3}, responseID: 4, table: []byte(`{"format":1}`)}
-	f.Add(rec.encode())
-	f.Add([]byte(journalMagic))
-	f.Add([]byte{})
-	f.Fuzz(func(t *testing.T, b []byte) {
-		got, err := decodeRecord(b)
-		if err == nil && !bytes.Equal(got.encode(), b) {
-			t.Errorf("%x is read as %+v and written as %x", b, got, got.encode())
-		}
-	})
 }

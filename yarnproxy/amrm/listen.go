@@ -62,13 +62,6 @@ func (r *Relay) Run(ctx context.Context) error {
 	if len(open) == 0 {
 		return errors.New("relay: Run before Listen")
 	}
-	writing, stopWriting := context.WithCancel(context.WithoutCancel(ctx))
-	defer stopWriting()
-	written := make(chan struct{})
-	go func() {
-		defer close(written)
-		r.journal.run(writing)
-	}()
 	var serving sync.WaitGroup
 	for _, l := range open {
 		serving.Go(func() { r.accept(ctx, l, &serving) })
@@ -77,11 +70,6 @@ func (r *Relay) Run(ctx context.Context) error {
 	<-ctx.Done()
 	closeListeners(open)
 	r.drain(&serving)
-	stopWriting()
-	select {
-	case <-written:
-	case <-time.After(r.times.drain): // a disk that hangs
-	}
 	return nil
 }
 

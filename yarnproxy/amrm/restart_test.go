@@ -1,95 +1,12 @@
 package amrm
 
 import (
-	"bytes"
-	"sync"
 	"testing"
 	"time"
 
 	"heddle/core/model"
 	"heddle/yarnproxy/amrm/wire"
 )
-
-// TestRestart starts another relay on the same journal, as after a kill: the
-// file is there before the ResourceManager has the call.
-func TestRestart(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	journal := func(o *Options) { o.JournalDir = dir }
-	g := newRig(t, journal)
-	g.plan(reducesOn("/rack1"))
-	id := attemptID(1)
-	am := connect(t, g.addr, id)
-	am.register()
-	var once sync.Once
-	var saved record
-	g.rm.set(func(rm *fakeRM) {
-		rm.before = func(string) bool {
-			once.Do(func() { saved = readRecord(t, dir, id) })
-			return true
-		}
-	})
-	am.allocate(ask(10, "*", 4))
-	if saved.attempt != id || saved.responseID != 0 {
-		t.Errorf("saved when the call arrived: %+v", saved)
-	}
-	am.allocate()
-	am.allocate()
-	g.rm.set(func(rm *fakeRM) { rm.before = nil })
-	g.stop()
-
-	g.start(journal)
-	again := connect(t, g.addr, id)
-	again.responseID = am.responseID
-	again.allocate()
-	keys := g.relay.Describe("", 0, 1000).Attempts[0].Keys
-	if len(keys) != 1 || keys[0].Action != model.ActionPin || len(keys[0].Sent) != 4 {
-		t.Errorf("keys after the restart %+v", keys)
-	}
-	again.allocate(ask(10, "*", 3))
-	g.wantRows(id, 4, pinned(3)...)
-	again.finish()
-	eventually(t, "the journal is gone", func() bool { return journalNames(t, dir) == "" })
-}
-
-// TestRestartRepeats loses the answer to an edited call together with the relay:
-// the next relay sends what is repeated as the first one did.
-func TestRestartRepeats(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	journal := func(o *Options) { o.JournalDir = dir }
-	g := newRig(t, journal)
-	g.plan(reducesOn("/rack1"))
-	id := attemptID(1)
-	am := connect(t, g.addr, id)
-	am.register()
-	am.allocate()
-	g.rm.set(func(rm *fakeRM) {
-		rm.grant = func(*rmAttempt, *wire.Request) ([]byte, string) {
-			for c := range rm.conns {
-				c.Close() // carried out, and the answer is lost
-			}
-			clear(rm.conns)
-			return nil, ""
-		}
-	})
-	if _, err := am.tryAllocate(ask(10, "*", 4)); err == nil {
-		t.Fatal("an answer that was lost")
-	}
-	g.stop()
-	g.rm.set(func(rm *fakeRM) { rm.grant = nil })
-	g.plan(reducesOn("/rack2"))
-	g.start(journal)
-	again := connect(t, g.addr, id)
-	again.responseID = am.responseID
-	again.allocate(ask(10, "*", 4))
-	g.rm.mu.Lock()
-	came := g.rm.attempts[id].came
-	g.rm.mu.Unlock()
-	if len(came) != 3 || !bytes.Equal(came[1], came[2]) {
-		t.Errorf("came %x", came)
-	}
-}
 
 // pends has the ResourceManager's REST API show rows of an application, read at a time.
 func (g *rig) pends(id wire.Attempt, read time.Time, rows ...model.AskRow) {
@@ -110,9 +27,9 @@ func pendingPin(n int) []model.AskRow {
 	}
 }
 
-// TestRestartWithoutJournal undoes what an earlier relay left, which only the
-// ResourceManager knows of, once that was asked after the first call.
-func TestRestartWithoutJournal(t *testing.T) {
+// TestRestart undoes what an earlier relay left, which only the ResourceManager
+// knows of, once that was asked after the first call.
+func TestRestart(t *testing.T) {
 	t.Parallel()
 	clock := &testClock{now: time.UnixMilli(1_700_000_000_000)}
 	now := func(o *Options) { o.Now = clock.Now }
@@ -142,14 +59,13 @@ func TestRestartWithoutJournal(t *testing.T) {
 }
 
 // TestRestartAfterAnotherWay kills the relay; calls go to the ResourceManager
-// directly meanwhile, and ask for less. The journal is of before that: none of it
-// is sent, and what the ResourceManager shows is steered from.
+// directly meanwhile, and ask for less. What the ResourceManager shows then is
+// steered from.
 func TestRestartAfterAnotherWay(t *testing.T) {
 	t.Parallel()
 	clock := &testClock{now: time.UnixMilli(1_700_000_000_000)}
-	dir := t.TempDir()
-	journal := func(o *Options) { o.JournalDir, o.Now = dir, clock.Now }
-	g := newRig(t, journal)
+	now := func(o *Options) { o.Now = clock.Now }
+	g := newRig(t, now)
 	g.plan(reducesOn("/rack1"))
 	id := attemptID(1)
 	am := connect(t, g.addr, id)
@@ -164,7 +80,7 @@ func TestRestartAfterAnotherWay(t *testing.T) {
 	direct.allocate(ask(10, "*", 2))
 	direct.conn.Close()
 	g.plan(reducesOn("/rack2"))
-	g.start(journal)
+	g.start(now)
 	again := connect(t, g.addr, id)
 	again.responseID = direct.responseID
 	again.allocate()

@@ -46,6 +46,24 @@ func (b *syncBuffer) String() string {
 	return b.b.String()
 }
 
+// testClock is a clock that a test sets.
+type testClock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func (c *testClock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+func (c *testClock) add(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+}
+
 func newRig(tb testing.TB, change func(*Options)) *rig {
 	tb.Helper()
 	g := &rig{t: tb, rm: newFakeRM(tb, "127.0.0.1:0"), guide: newFakeGuide()}

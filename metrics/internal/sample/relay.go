@@ -18,7 +18,7 @@ func Relay(step int, at model.Time) *model.Relay {
 		},
 		Counts: model.RelayCounts{
 			Accepted: 4 + n, Allocates: 1000 * n, Rewritten: map[model.Action]int64{}, Passed: map[model.PassCause]int64{},
-			Seconds: 0.25 * float64(n), Buckets: buckets, JournalLost: n / 2,
+			Seconds: 0.25 * float64(n), Buckets: buckets,
 			Refused: map[model.RefuseCause]int64{}, Faults: n / 3, Forgotten: 5 * n,
 		},
 	}

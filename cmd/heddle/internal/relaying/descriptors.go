@@ -12,11 +12,11 @@ import (
 const (
 	// descriptorsPerConn are a connection's: to the ApplicationMaster, and to the ResourceManager.
 	descriptorsPerConn = 2
-	// otherDescriptors are those of listeners, /metrics, the link to serve, the journal and the log.
+	// otherDescriptors are those of listeners, /metrics, the link to serve and the log.
 	otherDescriptors = 100
 )
 
-// fitDescriptors lowers the limit of connections to what the process may open. Otherwise /metrics and the journal would
+// fitDescriptors lowers the limit of connections to what the process may open. Otherwise /metrics and the link would
 // fail once the connections have used all descriptors up.
 func fitDescriptors(limits *amrm.ConnLimits, log hclog.Logger) {
 	var rlimit syscall.Rlimit

@@ -167,7 +167,7 @@ func RelayRules(cfg *configs.Config) amrm.Options {
 func Relay(cfg *configs.Config) amrm.Options {
 	o := RelayRules(cfg)
 	c := &cfg.Relay
-	o.JournalDir, o.DialTimeout = c.Journal, c.DialTimeout.Std()
+	o.DialTimeout = c.DialTimeout.Std()
 	o.Conns = amrm.ConnLimits{
 		Total: c.MaxConnections, Unauthenticated: c.MaxUnauthenticated, PerAddress: c.MaxConnectionsPerAddress, AuthTimeout: c.AuthTimeout.Std(),
 	}
