@@ -8,8 +8,8 @@ const maxBatches = 32
 
 // batch is a number of containers that were asked for at one time.
 type batch struct {
-	At model.Time `json:"at"`
-	N  int32      `json:"n"`
+	At model.Time
+	N  int32
 }
 
 // settle makes the batches sum to what is outstanding: what is more was asked
@@ -59,10 +59,10 @@ func (k *key) older(now model.Time, than model.Duration) bool {
 // hold is the one hold of a key. It may be interrupted by the application
 // dropping the key; once it ended, it is over for good.
 type hold struct {
-	Active bool       `json:"active,omitempty"`
-	Over   bool       `json:"over,omitempty"`
-	Start  model.Time `json:"start,omitempty"`
-	Until  model.Time `json:"until,omitempty"`
+	Active bool
+	Over   bool
+	Start  model.Time
+	Until  model.Time
 }
 
 // endHold ends a hold. The time held does not count as waiting.

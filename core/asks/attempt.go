@@ -29,7 +29,6 @@ func (s State) String() string {
 // not safe for concurrent use. These are the transitions:
 //
 //	event                      Unknown        Resyncing      InSync         NotRegistered  Finished
-//	Restore                    InSync         -              -              -              -
 //	Request, the next id       Resyncing      -              -              -              -
 //	Request, any other id      Resyncing      -              Resyncing      -              -
 //	Response                   -              -              -              Resyncing      -
@@ -60,28 +59,11 @@ func NewAttempt(l Limits) *Attempt { return &Attempt{table: New(l), responseID: 
 // State returns how much of the attempt's asks is known.
 func (a *Attempt) State() State { return a.state }
 
-// ResponseID returns the response id of the last call, -1 when the attempt has just registered.
-func (a *Attempt) ResponseID() int32 { return a.responseID }
-
 // Table returns the attempt's table for reading. It is valid until the next event.
 func (a *Attempt) Table() *Table { return a.table }
 
 // SetLimits replaces the limits. They apply from the next call on.
 func (a *Attempt) SetLimits(l Limits) { a.table.setLimits(l) }
-
-// Restore loads a table that Marshal wrote after the call with a response id.
-// The id of the next call shows whether others came between. After an error,
-// which wraps ErrJournal, the attempt is as it was.
-func (a *Attempt) Restore(responseID int32, table []byte) error {
-	if a.state != Unknown {
-		return nil
-	}
-	if err := a.table.unmarshal(table); err != nil {
-		return err
-	}
-	a.state, a.responseID = InSync, responseID
-	return nil
-}
 
 // CheckResponseID applies the transition of Request alone, for a caller that
 // needs the state before it calls Request. To do both changes nothing.
@@ -179,9 +161,5 @@ func (a *Attempt) resync(now model.Time) {
 	a.state, a.resyncFrom = Resyncing, now
 }
 
-// reset replaces the table by an empty one. Its version is higher, so that no two tables share one.
-func (a *Attempt) reset() {
-	version := a.table.version
-	a.table = New(a.table.limits)
-	a.table.version = version + 1
-}
+// reset replaces the table by an empty one.
+func (a *Attempt) reset() { a.table = New(a.table.limits) }

@@ -87,19 +87,6 @@ func BenchmarkMaps(b *testing.B) {
 	}
 }
 
-// BenchmarkMarshal: the table for the journal.
-func BenchmarkMarshal(b *testing.B) {
-	r := pinned()
-	b.ReportAllocs()
-	for b.Loop() {
-		data, err := r.table.Marshal()
-		if err != nil {
-			b.Fatal(err)
-		}
-		b.SetBytes(int64(len(data)))
-	}
-}
-
 // TestAllocations: calls that change nothing allocate nothing.
 func TestAllocations(t *testing.T) {
 	for name, r := range map[string]*rig{"empty": newRig(limits(), site(1, 40, 4)), "pinned": pinned()} {

@@ -7,7 +7,7 @@ import (
 	"heddle/core/model"
 )
 
-// key is the state of one scheduler key. What has a JSON name goes into the journal.
+// key is the state of one scheduler key.
 type key struct {
 	Key
 	keyState
@@ -16,7 +16,7 @@ type key struct {
 	recent   recent
 }
 
-// recent is what the application sent and was granted at a key since its attempt is Resyncing. It is not in the journal.
+// recent is what the application sent and was granted at a key since its attempt is Resyncing.
 type recent struct {
 	names   map[string]bool // of rows
 	granted model.Time      // when one last was; 0 is never
@@ -24,36 +24,36 @@ type recent struct {
 
 // keyState is what is kept of a key.
 type keyState struct {
-	Own        map[string]ownRow  `json:"own,omitempty"`
-	RM         map[string]sentRow `json:"rm,omitempty"` // at the ResourceManager
-	Capability model.Resource     `json:"size"`
-	Template   []byte             `json:"-"` // the application's last ANY row without a label; its number in the journal's list of raw rows
+	Own        map[string]ownRow
+	RM         map[string]sentRow // at the ResourceManager
+	Capability model.Resource
+	Template   []byte // the application's last ANY row without a label
 	anomalies
-	Steered bool                 `json:"steered,omitempty"` // the rows at the ResourceManager may be others than the application's
-	Resend  bool                 `json:"resend,omitempty"`  // the next call has all rows again: the last one may have been ignored
-	Running int                  `json:"running,omitempty"` // containers
-	Granted map[model.RackID]int `json:"granted,omitempty"`
-	Batches []batch              `json:"batches,omitempty"`
-	Hold    hold                 `json:"hold,omitzero"`
-	Racks   []rackState          `json:"racks,omitempty"`
-	Widened bool                 `json:"widened,omitempty"`
-	Shown   shown                `json:"shown"`
+	Steered bool // the rows at the ResourceManager may be others than the application's
+	Resend  bool // the next call has all rows again: the last one may have been ignored
+	Running int  // containers
+	Granted map[model.RackID]int
+	Batches []batch
+	Hold    hold
+	Racks   []rackState
+	Widened bool
+	Shown   shown
 }
 
 // anomalies are what is unusual about a key.
 type anomalies struct {
-	Mixed   bool `json:"mixed,omitempty"`   // the application asks for containers of several sizes
-	Large   bool `json:"large,omitempty"`   // more rows than are kept: passed until the application drops the key
-	Adopted bool `json:"adopted,omitempty"` // which rows are the application's own is still to be found out
-	Rounded bool `json:"rounded,omitempty"` // Capability is as the ResourceManager rounded it
+	Mixed   bool // the application asks for containers of several sizes
+	Large   bool // more rows than are kept: passed until the application drops the key
+	Adopted bool // which rows are the application's own is still to be found out
+	Rounded bool // Capability is as the ResourceManager rounded it
 }
 
 // ownRow is a row as the application last said it.
 type ownRow struct {
-	Count    int32 `json:"n"`
-	Taken    int32 `json:"taken,omitempty"` // granted since, as the ResourceManager counts rows down
-	Relax    bool  `json:"relax,omitempty"`
-	Labelled bool  `json:"label,omitempty"`
+	Count    int32
+	Taken    int32 // granted since, as the ResourceManager counts rows down
+	Relax    bool
+	Labelled bool
 }
 
 func (r ownRow) left() int32 { return max(0, r.Count-r.Taken) }
@@ -63,8 +63,8 @@ func (r ownRow) left() int32 { return max(0, r.Count-r.Taken) }
 // whether that was before they were replaced: a row of 0 may still be there. The
 // next ANY row of the application, with which all rows are sent, corrects it.
 type sentRow struct {
-	Count int32  `json:"n"`
-	Relax bool   `json:"relax,omitempty"`
+	Count int32
+	Relax bool
 	call  uint32 // that last had the row, or wanted it
 }
 
@@ -78,12 +78,12 @@ type callRows struct {
 
 // shown is what people are told of a key.
 type shown struct {
-	Action   model.Action    `json:"action,omitempty"`
-	Cause    model.PassCause `json:"cause,omitempty"`
-	Stage    model.Stage     `json:"stage,omitempty"`
-	Reason   model.Reason    `json:"reason,omitempty"`
-	Since    model.Time      `json:"since,omitempty"`
-	Deadline model.Time      `json:"deadline,omitempty"`
+	Action   model.Action
+	Cause    model.PassCause
+	Stage    model.Stage
+	Reason   model.Reason
+	Since    model.Time
+	Deadline model.Time
 }
 
 func newKey(k Key) *key {

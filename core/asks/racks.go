@@ -23,14 +23,14 @@ func (p *place) usable() bool { return p.rack != nil }
 
 // rackState is what a key remembers of a rack.
 type rackState struct {
-	Rack  model.RackID `json:"rack"`
-	Quota int32        `json:"quota,omitempty"`
-	Extra int32        `json:"extra,omitempty"` // of the quota, what other racks had no room for
+	Rack  model.RackID
+	Quota int32
+	Extra int32 // of the quota, what other racks had no room for
 	// Busy is since when the rack has had no room and has granted nothing although it has a quota; 0 is not.
-	Busy    model.Time `json:"busy,omitempty"`
-	Moved   model.Time `json:"moved,omitempty"`   // when its quota was moved to other racks; 0 is not
-	Granted bool       `json:"granted,omitempty"` // since it was moved
-	Lost    bool       `json:"lost,omitempty"`    // it had a quota, and no usable node
+	Busy    model.Time
+	Moved   model.Time // when its quota was moved to other racks; 0 is not
+	Granted bool       // since it was moved
+	Lost    bool       // it had a quota, and no usable node
 }
 
 // racks decides on which racks a key is asked for.

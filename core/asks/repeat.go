@@ -83,7 +83,6 @@ func repeatOther(t *Table, now model.Time, r *Request, in *Intent) Edit {
 	if !edit.Same {
 		edit.Rows = out.rows
 	}
-	t.change()
 	return edit
 }
 

@@ -113,17 +113,6 @@ func (r *rig) ask(rows ...asks.Row) {
 	r.id++
 }
 
-// grant answers the last call with containers on hosts.
-func (r *rig) grant(priority int32, hosts ...string) {
-	a := asks.Response{ResponseID: r.id}
-	for _, h := range hosts {
-		id := asks.ContainerID{Attempt: 1, ID: r.next}
-		r.next++
-		a.Granted = append(a.Granted, asks.Grant{ID: id, Key: key(priority), Host: h})
-	}
-	r.table.Response(r.now, &a, r.intent.Site)
-}
-
 // text prints an edit: a line for every key with its rows as they are sent (! strict, ' as the application sent
 // it), then what was done.
 func text(e asks.Edit) string {

@@ -67,7 +67,6 @@ func (r *round) readRows() {
 	if len(r.rows) == 0 {
 		return
 	}
-	r.change()
 	room := r.limits.MaxRows
 	for _, k := range r.keys {
 		if k.callRows.dropped {
@@ -267,10 +266,7 @@ func (r *round) show(k *key, v verdict) {
 			s.Cause = model.PassAdvise
 		}
 	}
-	if k.Shown != s {
-		k.Shown = s
-		r.change()
-	}
+	k.Shown = s
 }
 
 // steer puts the rows of a verdict to the ResourceManager.

@@ -27,8 +27,7 @@ import (
 //	rm [id=3] [grant=(10@w11,10@w12)] [end=(1:0)] [lost=(w11)]
 //	                                        containers are numbered from 1
 //	register                                the ApplicationMaster registers again
-//	restart                                 the relay: journal written and read
-//	adopt                                   a relay without a journal takes a call, and is shown what is pending: rows as of am
+//	adopt                                   the relay is restarted, takes a call, and is shown what is pending: rows as of am
 //	keys                                    what people are told
 //	own                                     what the application waits for
 type script struct {
@@ -81,8 +80,6 @@ func (s *script) run(t *testing.T, d *datadriven.TestData) string {
 	case "register":
 		s.attempt.Register(nil, s.intent.Site)
 		s.id = 0
-	case "restart":
-		s.restart(t)
 	case "adopt":
 		s.adopt(t, d)
 	case "keys":
@@ -217,19 +214,6 @@ func (s *script) rm(t *testing.T, d *datadriven.TestData) {
 		a.Ended = append(a.Ended, asks.Ended{ID: asks.ContainerID{Attempt: 1, ID: int64(integer(t, id))}, ExitStatus: int32(integer(t, status))})
 	}
 	s.attempt.Response(s.now, &a, s.intent.Site)
-}
-
-func (s *script) restart(t *testing.T) {
-	t.Helper()
-	data, err := s.attempt.Table().Marshal()
-	if err != nil {
-		t.Fatal(err)
-	}
-	last := s.attempt.ResponseID()
-	s.attempt = asks.NewAttempt(s.limits)
-	if err := s.attempt.Restore(last, data); err != nil {
-		t.Fatal(err)
-	}
 }
 
 func (s *script) adopt(t *testing.T, d *datadriven.TestData) {

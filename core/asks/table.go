@@ -23,9 +23,8 @@ type Table struct {
 	constrained bool   // there were scheduling requests
 	resyncing   bool   // the rows at the ResourceManager are not known yet: calls and grants are recorded until adopt
 	call        uint32 // calls so far, repetitions aside
-	uncertain   bool   // the next call may repeat one that is not known, which the ResourceManager would ignore
+	uncertain   bool   // the call at hand repeats the id of one that the ResourceManager may have applied: it would ignore this one
 	last        lastCall
-	version     uint64
 	dirty       bool // something changed since the keys were last looked at
 	quiet       quiet
 	round       round
@@ -83,7 +82,6 @@ func (t *Table) Request(now model.Time, r *Request, in *Intent) Edit {
 	case t.last.Print != seen:
 		edit = repeatOther(t, now, r, in)
 	default:
-		t.uncertain = false
 		return repeat(t)
 	}
 	t.remember(r.ResponseID, seen, &edit)
@@ -100,15 +98,15 @@ func (t *Table) process(now model.Time, r *Request, in *Intent) Edit {
 	w.Table, w.alarm, w.in, w.rows = t, alarm{now: now, due: never}, in, r.Rows
 	w.out.clear(t.call)
 	w.readRows()
-	before := t.version
+	t.dirty = false
 	if t.expireLost(&w.alarm, in.Site) {
 		t.change()
 	}
 	w.decide()
 	t.quiet = quiet{
-		known: t.version == before && len(r.Rows) == 0, site: in.Site, pass: in.Pass, advise: in.Advise, due: w.due,
+		known: len(r.Rows) == 0, site: in.Site, pass: in.Pass, advise: in.Advise, due: w.due,
 	}
-	t.dirty, t.uncertain = false, false
+	t.uncertain = false
 	w.in, w.rows = nil, nil
 	return w.out.edit(r.Rows, func(key Key) bool {
 		k := t.find(key)
@@ -171,7 +169,7 @@ func (t *Table) register(running []Grant, site *Site) {
 		k.Shown, k.recent = shown{Stage: k.Shown.Stage}, recent{}
 	}
 	clear(t.denied)
-	t.constrained, t.last, t.uncertain, t.resyncing = false, lastCall{}, false, false
+	t.constrained, t.last, t.resyncing = false, lastCall{}, false
 	for i := range running {
 		g := &running[i]
 		if _, known := t.running[g.ID]; known {
@@ -216,9 +214,6 @@ func (t *Table) adopt(now, read model.Time, pending []model.AskRow) (all bool) {
 	return all
 }
 
-// Version changes with everything Marshal would write, the numbers of calls that changed nothing aside.
-func (t *Table) Version() uint64 { return t.version }
-
 // Own returns the application's outstanding rows as it last said them, less
 // what was granted since: by key, then by name.
 func (t *Table) Own() []model.AskRow {
@@ -260,11 +255,8 @@ func (t *Table) Keys() []model.RelayKey {
 	return keys
 }
 
-// change says that Marshal would write something else, and that the keys have to be looked at.
-func (t *Table) change() {
-	t.version++
-	t.dirty = true
-}
+// change says that the next call has to look at the keys.
+func (t *Table) change() { t.dirty = true }
 
 func compareKeys(a, b Key) int {
 	return cmp.Or(cmp.Compare(a.Priority, b.Priority), cmp.Compare(a.RequestID, b.RequestID))
@@ -299,6 +291,5 @@ func (t *Table) findOrAdd(k Key) *key {
 		}
 	}
 	t.keys = slices.Insert(t.keys, i, newKey(k))
-	t.change()
 	return t.keys[i]
 }

@@ -16,7 +16,6 @@ type books struct {
 	untold  map[asks.Key]int32 // allocated, and the relay has not seen it
 	allowed map[asks.Key]int32 // by how much ANY may exceed the shadow: what was untold when the relay last wrote it
 	missed  map[asks.Key]int32 // what a restarted relay cannot know to be granted, until the application says its count again
-	told    map[asks.Key]int32 // by the last answer
 	wanted  map[asks.Key][]model.RackID
 	hungry  map[asks.Key]int // seconds without a container although there is room
 	first   *asks.Key        // that was served first in this second: nodes may have been used up before later keys
@@ -39,21 +38,14 @@ func newBooks(app App) books {
 // forget starts anew, as the ResourceManager does after a failover.
 func (b *books) forget() {
 	b.shadow, b.untold, b.allowed = map[asks.Key]int32{}, map[asks.Key]int32{}, map[asks.Key]int32{}
-	b.missed, b.told = map[asks.Key]int32{}, map[asks.Key]int32{}
-	b.wanted = map[asks.Key][]model.RackID{}
+	b.missed, b.wanted = map[asks.Key]int32{}, map[asks.Key][]model.RackID{}
 }
 
-// restarted enters a restart of the relay: without a journal it takes what is
-// pending for what the application asks, and with one that lacks the last answer
-// it does not know what that granted.
-func (b *books) restarted(e Event, rm *RM) {
+// restarted enters a restart of the relay, which takes what is pending for what
+// the application asks.
+func (b *books) restarted(rm *RM) {
 	for key := range b.stages { // order-free: every key on its own
-		switch {
-		case e.Lost:
-			b.missed[key] = max(0, rm.Asked(key, model.AnyName)-b.shadow[key])
-		case e.Late:
-			b.missed[key] += b.told[key]
-		}
+		b.missed[key] = max(0, rm.Asked(key, model.AnyName)-b.shadow[key])
 	}
 }
 
@@ -114,9 +106,7 @@ func (b *books) allocated(c *Container, result *Result, rack model.RackID) strin
 
 // delivered enters an answer that relay and application got.
 func (b *books) delivered(answer *asks.Response) {
-	b.told = map[asks.Key]int32{}
 	for _, g := range answer.Granted {
-		b.told[g.Key]++
 		b.untold[g.Key] = max(b.untold[g.Key]-1, 0)
 	}
 }

@@ -39,14 +39,9 @@ func TestRestoreIsNotLost(t *testing.T) {
 		{"answer lost, repeated", []rmmodel.Event{{Kind: rmmodel.LoseResponse}}, false},
 		{"answer lost, made again", []rmmodel.Event{{Kind: rmmodel.LoseResponse}}, true},
 		{"answer and request lost, made again", []rmmodel.Event{{Kind: rmmodel.LoseResponse}, {Kind: rmmodel.LoseRequest, At: 1000}}, true},
-		{"relay killed, its last call not in the journal", []rmmodel.Event{{Kind: rmmodel.Crash, Late: true}}, false},
-		{"the same, made again", []rmmodel.Event{{Kind: rmmodel.Crash, Late: true}}, true},
-		{"relay killed, journal lost", []rmmodel.Event{{Kind: rmmodel.Crash, Lost: true}}, false},
-		{"the same, made again", []rmmodel.Event{{Kind: rmmodel.Crash, Lost: true}}, true},
-		{
-			"journal lost, then an answer, made again",
-			[]rmmodel.Event{{Kind: rmmodel.Restart, Lost: true}, {Kind: rmmodel.LoseResponse, At: 1000}}, true,
-		},
+		{"relay killed, repeated", []rmmodel.Event{{Kind: rmmodel.Crash}}, false},
+		{"relay killed, made again", []rmmodel.Event{{Kind: rmmodel.Crash}}, true},
+		{"relay restarted, then an answer lost, made again", []rmmodel.Event{{Kind: rmmodel.Restart}, {Kind: rmmodel.LoseResponse, At: 1000}}, true},
 	}
 	for _, tt := range tests {
 		for _, s := range []rmmodel.Scheduler{rmmodel.Capacity, rmmodel.Fair} {

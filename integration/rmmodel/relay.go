@@ -11,8 +11,8 @@ import (
 )
 
 // Relay stands between the application and the ResourceManager. It drives an
-// asks.Attempt as the relay does, with a cluster, plans and a journal of its own,
-// and checks what it sends. It is not safe for concurrent use.
+// asks.Attempt as the relay does, with a cluster and plans of its own, and checks
+// what it sends. It is not safe for concurrent use.
 type Relay struct {
 	Limits asks.Limits
 	Plans  []Plan // by time
@@ -25,9 +25,6 @@ type Relay struct {
 	site   *asks.Site
 	stages map[asks.Key]model.Stage
 	before sent // the last call
-
-	saved   []byte // the table in the journal, nil when there is none: written before a call that has rows is sent, and else with a delay
-	savedID int32  // the response id in the journal
 
 	pending []model.AskRow // as last read
 	read    model.Time
@@ -66,10 +63,6 @@ type sent struct {
 
 // request is what goes on to the ResourceManager instead of a call.
 func (r *Relay) request(now model.Time, call *asks.Request) (sent, error) {
-	r.asks.CheckResponseID(now, call.ResponseID)
-	if err := r.save(); err != nil {
-		return sent{}, err
-	}
 	intent := &asks.Intent{
 		Site: r.site, Advise: r.Advise,
 		Stage:  func(k asks.Key, _ bool) (model.Stage, bool) { s, known := r.stages[k]; return s, known },
@@ -89,11 +82,6 @@ func (r *Relay) request(now model.Time, call *asks.Request) (sent, error) {
 			return sent{}, err
 		}
 	}
-	if len(out.Rows) > 0 {
-		if err := r.save(); err != nil {
-			return sent{}, err
-		}
-	}
 	if r.Tamper != nil {
 		out.Rows = r.Tamper(slices.Clone(out.Rows))
 	}
@@ -109,21 +97,6 @@ func (r *Relay) request(now model.Time, call *asks.Request) (sent, error) {
 	}
 	r.before = out
 	return out, nil
-}
-
-// save writes the journal. The response id in a journal shows that it lacks the
-// calls of a resync, so that there is none while the attempt is not InSync.
-func (r *Relay) save() error {
-	r.saved, r.savedID = nil, r.asks.ResponseID()
-	if r.asks.State() != asks.InSync {
-		return nil
-	}
-	table, err := r.asks.Table().Marshal()
-	if err != nil {
-		return fmt.Errorf("marshal the ask table: %w", err)
-	}
-	r.saved = table
-	return nil
 }
 
 // racks are those where strict asks of a key may be met: those of the plan, and
@@ -184,29 +157,11 @@ func (r *Relay) response(now model.Time, answer *asks.Response) {
 }
 
 // loseRegistration reports that the ResourceManager does not know the application.
-func (r *Relay) loseRegistration() {
-	r.asks.LoseRegistration()
-	r.saved = nil
-}
+func (r *Relay) loseRegistration() { r.asks.LoseRegistration() }
 
 // register reports that the application has registered.
 func (r *Relay) register() { r.asks.Register(nil, r.site) }
 
-// restart replaces the relay by a new one. It starts from the journal, which is
-// up to date or, when the event is Late, lacks as much as it may. Without a
-// journal it starts from what the ResourceManager holds.
-func (r *Relay) restart(how Event) error {
-	if !how.Late {
-		if err := r.save(); err != nil {
-			return err
-		}
-	}
-	r.asks, r.read = asks.NewAttempt(r.Limits), -1
-	if how.Lost || r.saved == nil {
-		return nil
-	}
-	if err := r.asks.Restore(r.savedID, r.saved); err != nil {
-		return fmt.Errorf("restore the ask table: %w", err)
-	}
-	return nil
-}
+// restart replaces the relay by a new one, which knows of the application only
+// what the ResourceManager holds.
+func (r *Relay) restart() { r.asks, r.read = asks.NewAttempt(r.Limits), -1 }

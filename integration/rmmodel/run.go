@@ -215,7 +215,7 @@ func (r *run) call() {
 	case fault.Kind == LoseResponse:
 		return
 	case fault.Kind == Crash && r.relay != nil:
-		r.restart(fault)
+		r.restart()
 		return
 	}
 	if r.relay != nil && !r.around {
@@ -267,11 +267,9 @@ func (r *run) resync() {
 	r.forget()
 }
 
-func (r *run) restart(e Event) {
-	r.restarted(e, r.rm)
-	if err := r.relay.restart(e); err != nil {
-		r.problem("%v", err)
-	}
+func (r *run) restart() {
+	r.restarted(r.rm)
+	r.relay.restart()
 }
 
 // watch counts for how long asks that there is room for have got nothing, and
@@ -336,14 +334,16 @@ func (r *run) start(e Event, second int) {
 		r.died(r.rm, func() { r.preempt(e.N) })
 	case Restart:
 		if r.relay != nil {
-			r.restart(e)
+			r.restart()
 		}
 	case Around:
 		if r.relay != nil {
 			r.around = true
 			undo(func() {
 				r.around = false
-				r.restart(e)
+				if e.Dead {
+					r.restart()
+				}
 			})
 		}
 	case LoseRequest, LoseResponse, Crash:

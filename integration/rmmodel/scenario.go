@@ -32,7 +32,7 @@ const (
 	Crash        EventKind = "crash"   // of the relay, after the ResourceManager handled a call and before it answered
 	Failover     EventKind = "failover"
 	Stale        EventKind = "stale"  // the relay passes everything on
-	Around       EventKind = "around" // the relay is dead, and calls go to the ResourceManager; then Restart
+	Around       EventKind = "around" // calls go to the ResourceManager
 )
 
 // Event is one event of a scenario.
@@ -43,8 +43,7 @@ type Event struct {
 	Stage model.Stage // of Withdraw
 	N     int
 	For   model.Duration
-	Lost  bool // of a restart: there is no journal
-	Late  bool // of a restart: the journal lacks the last answer
+	Dead  bool // of Around: the relay is dead meanwhile, and starts at the end
 }
 
 // Scenario is one run: plain data, so that a test can print it and run it again.
@@ -202,8 +201,8 @@ func (g generator) event(s *Scenario) Event {
 		e.Stage = s.App.Tasks[g.draw(0, len(s.App.Tasks)-1)].Stage
 	case Preempt:
 		e.N = g.draw(1, 3)
-	case Restart, Crash, Around:
-		e.Lost, e.Late = g.one(2), g.one(2)
+	case Around:
+		e.Dead = g.one(2)
 	default:
 	}
 	return e
