@@ -30,7 +30,7 @@ func (s State) String() string {
 //
 //	event                      Unknown        Resyncing      InSync         NotRegistered  Finished
 //	Request, the next id       Resyncing      -              -              -              -
-//	Request, any other id      Resyncing      -              Resyncing      -              -
+//	Request, any other id      Resyncing      Resyncing      Resyncing      -              -
 //	Response                   -              -              -              Resyncing      -
 //	Register                   InSync         InSync         InSync         InSync         -
 //	LoseRegistration           NotRegistered  NotRegistered  NotRegistered  NotRegistered  -
@@ -44,8 +44,9 @@ func (s State) String() string {
 // elsewhere. An application that registered again elsewhere and returns with just
 // the next id is not recognised.
 //
-// A resync starts with an empty table: the old one may hold asks that the
-// application has changed since, and restoring these could ask for too much.
+// A resync starts with an empty table, also one that starts again: the old one may
+// hold asks that the application has changed since, and restoring these could ask
+// for too much.
 type Attempt struct {
 	table      *Table
 	state      State
@@ -68,9 +69,15 @@ func (a *Attempt) SetLimits(l Limits) { a.table.setLimits(l) }
 // CheckResponseID applies the transition of Request alone, for a caller that
 // needs the state before it calls Request. To do both changes nothing.
 func (a *Attempt) CheckResponseID(now model.Time, id int32) {
-	clockSetBack := a.state == Resyncing && now < a.resyncFrom
-	if a.state == Unknown || clockSetBack || a.state == InSync && !isNextCall(a.responseID, id) {
+	switch a.state {
+	case Unknown:
 		a.resync(now)
+	case Resyncing, InSync:
+		clockSetBack := a.state == Resyncing && now < a.resyncFrom
+		if clockSetBack || !isNextCall(a.responseID, id) {
+			a.resync(now)
+		}
+	case NotRegistered, Finished:
 	}
 	a.responseID = id
 }

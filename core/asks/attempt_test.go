@@ -92,8 +92,9 @@ func TestResponseIDsWrap(t *testing.T) {
 	}
 }
 
-// TestResyncStartsEmpty: a resync that starts again, because the table is invalid
-// or the clock was set back, keeps no asks and needs rows that are read after it.
+// TestResyncStartsEmpty: a resync that starts again, because the table is invalid,
+// the clock was set back or the application has asked elsewhere, keeps no asks and
+// needs rows that are read after it.
 func TestResyncStartsEmpty(t *testing.T) {
 	t.Parallel()
 	ask := &asks.Request{ResponseID: 6, Rows: []asks.Row{row(10, "*", 2)}}
@@ -103,6 +104,7 @@ func TestResyncStartsEmpty(t *testing.T) {
 	}{
 		"invalid":    {func(a *asks.Attempt) { a.Invalidate(9000) }, 9000},
 		"clock back": {func(a *asks.Attempt) { a.CheckResponseID(1000, 7) }, 1000},
+		"another id": {func(a *asks.Attempt) { a.CheckResponseID(9000, 8) }, 9000},
 	} {
 		a := inState(t, asks.Resyncing)
 		a.Request(6000, ask, &asks.Intent{})
