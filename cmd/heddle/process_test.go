@@ -35,11 +35,17 @@ type process struct {
 // spawn starts a heddle. It is killed at the end of the test if it still runs.
 func spawn(t *testing.T, args ...string) *process {
 	t.Helper()
+	return spawnIn(t, nil, args...)
+}
+
+// spawnIn is spawn with more environment.
+func spawnIn(t *testing.T, env []string, args ...string) *process {
+	t.Helper()
 	p := &process{
 		running: &running{t: t, log: &buffer{}, web: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 20 * time.Second}},
 		cmd:     exec.Command(os.Args[0], args...), ended: make(chan error, 1),
 	}
-	p.cmd.Env = append(os.Environ(), asHeddle+"=1")
+	p.cmd.Env = append(append(os.Environ(), asHeddle+"=1"), env...)
 	p.cmd.Stderr = p.log
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)

@@ -27,7 +27,9 @@ passes everything on as it comes. A restart or an upgrade of serve touches no co
 /metrics and /healthz are at relay.web_listen_address. SIGHUP reloads the configuration:
 mode, scopes, stages and limits take effect. SIGINT and SIGTERM end the relay in order:
 calls that are under way are answered, then connections are closed, and applications go
-to the next address of 'heddle client-config'.`,
+to the next address of 'heddle client-config'. Under systemd the relay says when it is
+ready and, as often as WatchdogSec wants, that it answers (sd_notify): one that hangs is
+killed and started again.`,
 		Example: `  heddle relay --config /etc/heddle.yml
   heddle relay --config /etc/heddle.yml --mode advise`,
 		Args: cobra.NoArgs,

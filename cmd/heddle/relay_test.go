@@ -157,6 +157,69 @@ func TestTwoProcesses(t *testing.T) {
 	linked(first, 0)
 }
 
+// TestRelayWatchdog: the relay notifies its supervisor when it is ready and, as often as a watchdog wants, that it
+// answers. A relay that hangs is silent.
+func TestRelayWatchdog(t *testing.T) {
+	t.Parallel()
+	site := fakehadoop.Start(t)
+	config := relayConfig(t, site, "127.0.0.1:0", echo(t))
+	path := filepath.Join(t.TempDir(), "notify")
+	socket, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: path, Net: "unixgram"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer socket.Close()
+	told := func(within time.Duration) string {
+		t.Helper()
+		buf := make([]byte, 1000)
+		socket.SetReadDeadline(time.Now().Add(within))
+		n, err := socket.Read(buf)
+		if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Fatal(err)
+		}
+		return string(buf[:n])
+	}
+	relay := spawnIn(t, []string{"NOTIFY_SOCKET=" + path, "WATCHDOG_USEC=300000"}, "relay", "--config", config)
+	for i, want := range []string{"READY=1", "WATCHDOG=1", "WATCHDOG=1"} {
+		if got := told(20 * time.Second); got != want {
+			t.Fatalf("message %d is %q, want %q", i, got, want)
+		}
+	}
+	relay.signal(syscall.SIGSTOP)
+	for told(2*time.Second) != "" { // sent before
+	}
+	relay.signal(syscall.SIGCONT)
+	if got := told(20 * time.Second); got != "WATCHDOG=1" {
+		t.Errorf("a relay that goes on sends %q", got)
+	}
+	relay.signal(syscall.SIGTERM)
+	relay.ends(exit.OK)
+
+	other := spawnIn(t, []string{"NOTIFY_SOCKET=" + path, "WATCHDOG_USEC=300000", "WATCHDOG_PID=1"}, "relay", "--config", config)
+	for told(20*time.Second) != "READY=1" { // the first one's are before it
+	}
+	if got := told(700 * time.Millisecond); got != "" {
+		t.Errorf("the watchdog of another process gets %q", got)
+	}
+	other.signal(syscall.SIGTERM)
+	other.ends(exit.OK)
+	filling, err := net.Dial("unixgram", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer filling.Close()
+	for err == nil { // until a write would wait
+		filling.SetWriteDeadline(time.Now().Add(100 * time.Millisecond))
+		_, err = filling.Write([]byte("STATUS=not the relay's"))
+	}
+	unread := spawnIn(t, []string{"NOTIFY_SOCKET=" + path, "WATCHDOG_USEC=300000"}, "relay", "--config", config)
+	unread.relays() // a supervisor that does not read keeps nobody
+	unread.signal(syscall.SIGTERM)
+	unread.ends(exit.OK)
+	odd := spawnIn(t, []string{"NOTIFY_SOCKET=" + path, "WATCHDOG_USEC=soon"}, "relay", "--config", config)
+	odd.ends(exit.Failed)
+}
+
 // TestRelayReload: SIGHUP switches enforcement off, and a mode without a relay is refused at the start.
 func TestRelayReload(t *testing.T) {
 	t.Parallel()

@@ -17,7 +17,8 @@ import (
 type listener struct {
 	*net.TCPListener
 	of   Listener
-	down atomic.Bool // the ResourceManager could not be reached last time
+	down atomic.Bool  // the ResourceManager could not be reached last time
+	woke atomic.Int64 // when connections were last accepted or waited for, in nanoseconds since the Unix epoch
 }
 
 // keepAlive finds out within two minutes that a peer is gone without a word.
@@ -36,7 +37,9 @@ func (r *Relay) Listen(ctx context.Context) error {
 			closeListeners(open) // they served nobody yet
 			return fmt.Errorf("relay: listening for ApplicationMasters of ResourceManager %q on %s: %w", of.RM, of.Address, err)
 		}
-		open = append(open, &listener{TCPListener: tcp, of: of})
+		listening := &listener{TCPListener: tcp, of: of}
+		listening.woke.Store(r.clock().UnixNano())
+		open = append(open, listening)
 	}
 	r.listening.Store(&open)
 	return nil
@@ -94,7 +97,7 @@ func (r *Relay) drain(serving *sync.WaitGroup) {
 func (r *Relay) accept(ctx context.Context, l *listener, serving *sync.WaitGroup) {
 	wait := time.Duration(0)
 	for {
-		client, err := l.Accept()
+		client, err := l.next(r.clock)
 		switch {
 		case err == nil:
 		case ctx.Err() != nil || errors.Is(err, net.ErrClosed):

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"os"
 	"sync/atomic"
 	"time"
 
@@ -44,6 +45,7 @@ type Process struct {
 	link   *relaylink.Server
 	scrape http.Handler
 	web    net.Listener
+	notify *supervisor
 }
 
 // ErrNoRelay says that the configuration wants no relay.
@@ -90,7 +92,10 @@ func (p *Process) Open(ctx context.Context) error {
 		return err
 	}
 	var err error
-	p.web, err = webserver.Listen(ctx, p.cfg.Load().Config.Relay.WebListenAddress)
+	if p.web, err = webserver.Listen(ctx, p.cfg.Load().Config.Relay.WebListenAddress); err != nil {
+		return err
+	}
+	p.notify, err = findSupervisor(ctx, p.opts.Now, os.Getenv)
 	return err
 }
 
@@ -103,6 +108,9 @@ func (p *Process) Run(ctx context.Context) error {
 		g.Add(func() error { return part(running) }, func(error) { stop() })
 	}
 	g.Add(func() error { return server.Serve(p.web) }, func(error) { server.Stop(ctx) })
+	// Last: the other parts run when the supervisor is told that they do.
+	watched, stop := context.WithCancel(ctx)
+	g.Add(func() error { return p.notify.run(watched, p.relay.Answers) }, func(error) { stop() })
 	s := p.relay.Status()
 	for _, l := range s.Listeners {
 		p.log.Info("listening for ApplicationMasters", "rm", l.RM, "address", l.Address, "upstream", l.Upstream)
@@ -111,7 +119,8 @@ func (p *Process) Run(ctx context.Context) error {
 	return g.Run()
 }
 
-// health is GET /healthz. It is 200 while the relay passes calls on, be serve linked or not.
+// health is GET /healthz. It is 200 while the relay passes calls on, be serve linked or not; a relay that hangs does not
+// answer.
 type health struct {
 	Linked      bool `json:"serve_linked"`
 	Fresh       bool `json:"view_fresh"` // false: asks go on as they come
@@ -127,6 +136,10 @@ func (p *Process) handler() http.Handler {
 		h := health{Enforcing: s.Enforcing, Connections: s.Connections}
 		h.Linked, h.Fresh = p.view.Fresh()
 		w.Header().Set("Content-Type", "application/json")
+		if err := p.relay.Answers(); err != nil {
+			p.log.Error("the relay is not healthy", "error", err)
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
 		_ = json.NewEncoder(w).Encode(h) // the client may have gone
 	})
 	return mux
