@@ -57,7 +57,8 @@ type RelayConfig struct {
 	// How many of the `relay.max_connections` may be of clients that have not authenticated.
 	// The relay closes further ones. `0` is a quarter.
 	MaxUnauthenticated int `yaml:"max_unauthenticated" range:"0..1000000" advanced:"true"`
-	// The longest the relay may take to connect to the ResourceManager.
+	// The longest the relay may take to connect to the ResourceManager, and how long it waits for
+	// the only one of a cluster that refuses connections because it is being restarted.
 	DialTimeout strict.Duration `yaml:"dial_timeout" default:"5s" range:"100ms..1m" advanced:"true"`
 }
 

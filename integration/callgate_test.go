@@ -43,24 +43,48 @@ func (l *callLog) gate(t *testing.T, c *hadoop.Cluster, way, to string) (address
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	t.Cleanup(func() { cancel(); _ = listening.Close() })
-	go func() {
-		for {
-			in, err := listening.Accept()
-			if err != nil {
-				return
-			}
-			out, err := (&net.Dialer{}).DialContext(ctx, "tcp", to)
-			if err != nil {
-				_ = in.Close() // as a ResourceManager that is down
-				continue
-			}
-			context.AfterFunc(ctx, func() { _ = in.Close(); _ = out.Close() })
-			go l.pass(way, out, in)
-			go copyStream(in, out)
-		}
-	}()
+	t.Cleanup(cancel)
+	go l.serve(ctx, listening, way, to)
 	return listening.Addr().String()
+}
+
+// serve passes connections on until ctx ends. While the scheduler address takes none, neither does the gate.
+func (l *callLog) serve(ctx context.Context, listening net.Listener, way, to string) {
+	address := listening.Addr().String()
+	for ctx.Err() == nil {
+		stop := context.AfterFunc(ctx, func() { _ = listening.Close() })
+		l.serveWhile(ctx, listening, way, to)
+		stop()
+		_ = listening.Close()
+		for ctx.Err() == nil {
+			up, err := (&net.Dialer{}).DialContext(ctx, "tcp", to)
+			if err == nil {
+				_ = up.Close()
+				if listening, err = net.Listen("tcp", address); err == nil {
+					break
+				}
+			}
+			time.Sleep(20 * time.Millisecond)
+		}
+	}
+}
+
+// serveWhile passes connections on until the scheduler address takes none.
+func (l *callLog) serveWhile(ctx context.Context, listening net.Listener, way, to string) {
+	for {
+		in, err := listening.Accept()
+		if err != nil {
+			return
+		}
+		out, err := (&net.Dialer{}).DialContext(ctx, "tcp", to)
+		if err != nil {
+			_ = in.Close()
+			return
+		}
+		context.AfterFunc(ctx, func() { _ = in.Close(); _ = out.Close() })
+		go l.pass(way, out, in)
+		go copyStream(in, out)
+	}
 }
 
 // pass copies what an ApplicationMaster sends. Its calls are small and seconds apart, so that each comes in one piece.

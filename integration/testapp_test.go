@@ -41,12 +41,20 @@ type testApp struct {
 // newTestApp submits and registers an application of a type.
 func newTestApp(t *testing.T, c *hadoop.Cluster, s hadoop.Scheduler, kind, address string) *testApp {
 	t.Helper()
-	ctx := withTimeout(t, time.Minute)
-	o := unmanaged.Options{Web: c.RMURL(), Client: "master:8032", User: "root", Queue: "default", Type: kind, Name: t.Name()}
-	a := &testApp{t: t, c: c, address: address, requestID: -1, size: 512, slots: 2 * perRack, seen: map[wire.ContainerID]bool{}}
 	if s == hadoop.Fair {
-		o.Queue, a.size, a.slots = "root.default", 1024, perRack
+		a := newQueuedApp(t, c, "root.default", kind, address)
+		a.size, a.slots = 1024, perRack
+		return a
 	}
+	return newQueuedApp(t, c, "default", kind, address)
+}
+
+// newQueuedApp submits and registers an application of a type in a queue.
+func newQueuedApp(t *testing.T, c *hadoop.Cluster, queue, kind, address string) *testApp {
+	t.Helper()
+	ctx := withTimeout(t, time.Minute)
+	o := unmanaged.Options{Web: c.RMURL(), Client: "master:8032", User: "root", Queue: queue, Type: kind, Name: t.Name()}
+	a := &testApp{t: t, c: c, address: address, requestID: -1, size: 512, slots: 2 * perRack, seen: map[wire.ContainerID]bool{}}
 	am, err := unmanaged.Submit(ctx, o)
 	if err != nil {
 		t.Fatal(err)

@@ -44,7 +44,8 @@ func newClientConfig() *cobra.Command {
 They use the failover between ResourceManagers that every ApplicationMaster has: the
 first addresses are the relay's, the last ones the ResourceManager's own. When heddle
 dies, the ApplicationMaster connects to the next address at its next heartbeat and
-stays there. Clients connect to the ResourceManager as before.
+stays there. A single relay is listed three times: one that is restarted has its
+applications back. Clients connect to the ResourceManager as before.
 
 Set them for a job, or in the yarn-site.xml of clients. Do not set them in the
 yarn-site.xml of ResourceManagers, which would read them as their own high

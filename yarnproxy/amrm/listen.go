@@ -158,11 +158,11 @@ func (r *Relay) serve(ctx context.Context, l *listener, c *conn) {
 }
 
 // dial connects to the ResourceManager that a listener stands for. If it cannot be reached its client loses the
-// connection at once: it has to look for the active one.
+// connection: it has to look for the active one.
 func (r *Relay) dial(ctx context.Context, l *listener) (net.Conn, error) {
 	dialing, cancel := context.WithTimeout(ctx, r.opts.DialTimeout)
 	defer cancel()
-	rm, err := r.opts.Dial(dialing, "tcp", l.of.Upstream)
+	rm, err := r.reach(dialing, l)
 	if err != nil {
 		if ctx.Err() == nil && !l.down.Swap(true) {
 			r.log.Warn("ResourceManager does not take connections: it is in standby, or down; its ApplicationMasters are turned away",

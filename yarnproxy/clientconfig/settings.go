@@ -41,8 +41,12 @@ const (
 // fail over from them. Facts: Hadoop 3.4's HAUtil, RMProxy, ClientRMProxy and
 // ConfiguredRMFailoverProxyProvider.
 //
-//   - The AM tries the ids in their order and stays with the one that answers;
-//     only scheduler.address of a relay's id is the relay.
+//   - The AM tries the ids in their order, after the last the first again, and stays
+//     with the one that answers; only scheduler.address of a relay's id is the relay.
+//   - A relay that is in the list once is left for good when it is restarted: the AM
+//     goes to the ResourceManager at once. So relays are listed until there are three
+//     ids: the second is tried at once, the third half a second to 1.5 s later
+//     (RetryPolicies.failoverOnNetworkException), when the relay is back.
 //   - address of every id is the ResourceManager's own, so that clients submit as
 //     before, and the ResourceManager finds itself in the service name of its
 //     delegation tokens (RMDelegationTokenIdentifier) and renews them.
@@ -58,22 +62,41 @@ const (
 // No value has a space: HAUtil.getRMHAIds does not trim.
 func (cl *Cluster) Settings() []Setting {
 	ids, direct := cl.ids()
-	all := []Setting{
-		{keyHAEnabled, "true", "the ApplicationMaster tries the next id when one does not answer"},
-		{keyHAIDs, strings.Join(append(flat(ids), direct...), ","), "tried in this order"},
-		{keyHAID, direct[0], "the id of calls that name none"},
-		{keyRetryInterval, retryIntervalMs, "the default is 30 s between two tries"},
-	}
-	all = append(all, cl.failoverSettings()...)
-	for h, heddle := range ids {
-		for i, id := range heddle {
-			all = append(all, cl.idSettings(id, i, cl.relays[h][i])...)
+	var order []string
+	var addresses []Setting
+	for n := 0; len(order) < leastRelayIDs; n++ {
+		for h, heddle := range ids {
+			for i, id := range heddle {
+				id += again(n)
+				order = append(order, id)
+				addresses = append(addresses, cl.idSettings(id, i, cl.relays[h][i])...)
+			}
 		}
 	}
 	for i, id := range direct {
-		all = append(all, cl.idSettings(id, i, cl.rms[i].Scheduler)...)
+		addresses = append(addresses, cl.idSettings(id, i, cl.rms[i].Scheduler)...)
 	}
-	return all
+	all := []Setting{
+		{keyHAEnabled, "true", "the ApplicationMaster tries the next id when one does not answer"},
+		{keyHAIDs, strings.Join(append(order, direct...), ","), "tried in this order"},
+		{keyHAID, direct[0], "the id of calls that name none"},
+		{keyRetryInterval, retryIntervalMs, "the default is 30 s between two tries"},
+	}
+	return slices.Concat(all, cl.failoverSettings(), addresses)
+}
+
+// leastRelayIDs is how many ids of relays there are at least before those of the ResourceManagers.
+const leastRelayIDs = 3
+
+// again ends the id of a relay that is in the list for the n-th time, from 0 on.
+func again(n int) string {
+	switch n {
+	case 0:
+		return ""
+	case 1:
+		return "-again"
+	}
+	return fmt.Sprintf("-again%d", n)
 }
 
 // ids returns the ids of every heddle's relay and those of the ResourceManagers.
@@ -100,14 +123,6 @@ func (cl *Cluster) ids() (relays [][]string, direct []string) {
 		direct = append(direct, rm.ID)
 	}
 	return relays, direct
-}
-
-func flat(lists [][]string) []string {
-	var all []string
-	for _, l := range lists {
-		all = append(all, l...)
-	}
-	return all
 }
 
 // failoverSettings overrides the cluster's own failover settings where they would

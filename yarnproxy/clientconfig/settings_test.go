@@ -76,9 +76,13 @@ func TestSettings(t *testing.T) {
 		want            []string
 	}{
 		{"one ResourceManager", oneHeddle, hadoopDir("single"), nil, []string{
-			"ha.enabled=true", "ha.rm-ids=heddle,direct", "ha.id=direct", "connect.retry-interval.ms=1000",
+			"ha.enabled=true", "ha.rm-ids=heddle,heddle-again,heddle-again2,direct", "ha.id=direct", "connect.retry-interval.ms=1000",
 			"hostname.heddle=master.example.com", "scheduler.address.heddle=10.0.0.5:7930",
 			"address.heddle=master.example.com:8032", "webapp.address.heddle=master.example.com:8088",
+			"hostname.heddle-again=master.example.com", "scheduler.address.heddle-again=10.0.0.5:7930",
+			"address.heddle-again=master.example.com:8032", "webapp.address.heddle-again=master.example.com:8088",
+			"hostname.heddle-again2=master.example.com", "scheduler.address.heddle-again2=10.0.0.5:7930",
+			"address.heddle-again2=master.example.com:8032", "webapp.address.heddle-again2=master.example.com:8088",
 			"hostname.direct=master.example.com", "scheduler.address.direct=master.example.com:8030",
 			"address.direct=master.example.com:8032", "webapp.address.direct=master.example.com:8088",
 		}},
@@ -100,9 +104,11 @@ func TestSettings(t *testing.T) {
 			"webapp.https.address.rm2=rm2.example.com:8090",
 		}},
 		{"without Hadoop's files", explicit, "", []string{"a:1", "b:2"}, []string{
-			"ha.enabled=true", "ha.rm-ids=heddle-a,heddle-b,a,b", "ha.id=a", "connect.retry-interval.ms=1000",
+			"ha.enabled=true", "ha.rm-ids=heddle-a,heddle-b,heddle-a-again,heddle-b-again,a,b", "ha.id=a", "connect.retry-interval.ms=1000",
 			"hostname.heddle-a=a.example.com", "scheduler.address.heddle-a=10.0.0.5:1", "address.heddle-a=a.example.com:8032", "webapp.https.address.heddle-a=a.example.com:9090",
 			"hostname.heddle-b=b.example.com", "scheduler.address.heddle-b=10.0.0.5:9", "address.heddle-b=b.example.com:8032", "webapp.https.address.heddle-b=b.example.com:8090",
+			"hostname.heddle-a-again=a.example.com", "scheduler.address.heddle-a-again=10.0.0.5:1", "address.heddle-a-again=a.example.com:8032", "webapp.https.address.heddle-a-again=a.example.com:9090",
+			"hostname.heddle-b-again=b.example.com", "scheduler.address.heddle-b-again=10.0.0.5:9", "address.heddle-b-again=b.example.com:8032", "webapp.https.address.heddle-b-again=b.example.com:8090",
 			"hostname.a=a.example.com", "scheduler.address.a=a:1", "address.a=a.example.com:8032", "webapp.https.address.a=a.example.com:9090",
 			"hostname.b=b.example.com", "scheduler.address.b=b:2", "address.b=b.example.com:8032", "webapp.https.address.b=b.example.com:8090",
 		}},
