@@ -84,12 +84,16 @@ func allOf(of ...hadoop.Settings) hadoop.Settings {
 	return all
 }
 
-// startTagged starts a job and returns its first attempt, when it has one.
-func startTagged(t *testing.T, c *hadoop.Cluster, with hadoop.Settings, tag, program string, args ...string) (done <-chan jobResult, attempt string) {
+// tagged is settings with a tag, by which a job is found while it runs.
+func tagged(with hadoop.Settings, tag string) hadoop.Settings {
+	return allOf(with, hadoop.Settings{"mapreduce.job.tags": tag})
+}
+
+// startTagged starts a job that has a tag of its own and returns its first attempt, when it has one.
+func startTagged(t *testing.T, c *hadoop.Cluster, with hadoop.Settings, program string, args ...string) (done <-chan jobResult, attempt string) {
 	t.Helper()
-	tag = strings.ToLower(strings.NewReplacer("/", "-").Replace(t.Name())) + "-" + tag
-	done = startJob(t, c, allOf(with, hadoop.Settings{"mapreduce.job.tags": tag}), program, args...)
-	return done, waitAttempt(t, c, tag)
+	done = startJob(t, c, with, program, args...)
+	return done, waitAttempt(t, c, with["mapreduce.job.tags"])
 }
 
 // waitAttempt waits for the first attempt of the one application with a tag.
@@ -125,7 +129,7 @@ func TestRelayHung(t *testing.T) {
 	s := startConfigured(t, c, settings, watching.env...)
 	with := s.clientConfig(t, "--direct", direct)
 	for n := range repetitions(t, 1) {
-		done, attempt := startTagged(t, c, with, fmt.Sprint(n), "sleep", "-m", "1", "-r", "24", "-mt", "1000", "-rt", "4000")
+		done, attempt := startTagged(t, c, tagged(with, fmt.Sprintf("hung-%d", n)), "sleep", "-m", "1", "-r", "24", "-mt", "1000", "-rt", "4000")
 		s.waitPinned(t)
 		hung := time.Now()
 		stopProcess(t, s.relay.cmd.Process.Pid)
@@ -188,7 +192,7 @@ func TestHungSettings(t *testing.T) {
 				args = append(slices.Clone(args), fmt.Sprintf("/hung-out-%d", i))
 			}
 			with := allOf(repeatIDs(s.clientConfig(t, "--direct", direct), way.times), way.with)
-			done, attempt := startTagged(t, c, with, fmt.Sprintf("%s-%d", strings.Fields(hung.what)[1], i), hung.job[0], args...)
+			done, attempt := startTagged(t, c, tagged(with, strings.ToLower(fmt.Sprintf("hung-%s-%d", strings.Fields(hung.what)[1], i))), hung.job[0], args...)
 			jobs, attempts = append(jobs, done), append(attempts, attempt)
 		}
 		for _, a := range attempts {

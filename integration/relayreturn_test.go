@@ -51,21 +51,22 @@ type returning struct {
 	c     *hadoop.Cluster
 	s     *service
 	calls *callLog
+	with  hadoop.Settings
 	times map[string]int
 	jobs  []<-chan jobResult
 }
 
-// startReturning starts three jobs for each number of times, which call for as long as they are left alone.
-func startReturning(t *testing.T, c *hadoop.Cluster, s *service, calls *callLog, with hadoop.Settings, name string, numbers []int) *returning {
+// start starts three jobs for each number of times, which call for as long as they are left alone.
+func (r *returning) start(name string, numbers ...int) {
+	t, c, calls, with := r.t, r.c, r.calls, r.with
 	t.Helper()
-	r := &returning{t: t, c: c, s: s, calls: calls, times: map[string]int{}}
 	small := hadoop.Settings{"yarn.app.mapreduce.am.resource.mb": "384", "mapreduce.map.memory.mb": "384"} // all run at once
 	tags := map[string]int{}
 	for i := range 6 {
 		times := numbers[i%len(numbers)]
 		tag := fmt.Sprintf("returning-%s-%d", name, i)
 		tags[tag] = times
-		r.jobs = append(r.jobs, startJob(t, c, allOf(repeatIDs(with, times), small, hadoop.Settings{"mapreduce.job.tags": tag}),
+		r.jobs = append(r.jobs, startJob(t, c, tagged(allOf(repeatIDs(with, times), small), tag),
 			"sleep", "-m", "1", "-r", "1", "-mt", "330000", "-rt", "1000"))
 	}
 	for tag, times := range tags {
@@ -76,7 +77,6 @@ func startReturning(t *testing.T, c *hadoop.Cluster, s *service, calls *callLog,
 			t.Errorf("%s begins by way of %s", a, way)
 		}
 	}
-	return r
 }
 
 // end ends the jobs.
@@ -161,7 +161,8 @@ func TestReturns(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			taken := map[int]*waysTaken{}
 			for n := 0; n < repetitions(t, 4); {
-				r := startReturning(t, c, s, calls, with, fmt.Sprint(what, n), []int{1, 3})
+				r := &returning{t: t, c: c, s: s, calls: calls, with: with, times: map[string]int{}}
+				r.start(fmt.Sprint(what, n), 1, 3)
 				for round := 0; round < 4 && n < repetitions(t, 4); round++ {
 					r.measure(what, taken)
 					n++
@@ -191,7 +192,7 @@ func TestRelayUpgraded(t *testing.T) {
 	calls := newCallLog()
 	settings, direct := throughGates(t, c, calls)
 	s := startConfigured(t, c, settings)
-	done, attempt := startTagged(t, c, s.clientConfig(t, "--direct", direct), "upgraded", "sleep", "-m", "1", "-r", "1", "-mt", "30000", "-rt", "1000")
+	done, attempt := startTagged(t, c, tagged(s.clientConfig(t, "--direct", direct), "upgraded"), "sleep", "-m", "1", "-r", "1", "-mt", "30000", "-rt", "1000")
 	calls.waitWay(t, 2*time.Minute, attempt, time.Now().Add(-10*time.Second))
 	r := &returning{t: t, c: c, s: s, calls: calls, times: map[string]int{attempt: 3}}
 	for _, what := range []string{"upgrade", "kill"} {
