@@ -22,7 +22,7 @@ import (
 )
 
 // The test of this file measures how long asks that wait on their planned racks are without their pin when the relay
-// is killed and started again, with its journal and with an empty one.
+// is killed and started again.
 
 // heartbeat is the time between two calls of an application, that of MapReduce's.
 const heartbeat = time.Second
@@ -207,32 +207,8 @@ func (l *pinLog) after(of map[string][]pinState, app string, from time.Time) (si
 	return since, without, nil
 }
 
-// journalOf is the directory of the journal in settings.
-func journalOf(t *testing.T, settings string) string {
-	t.Helper()
-	m := regexp.MustCompile(`(?m)^  journal: (\S+)$`).FindStringSubmatch(settings)
-	if m == nil {
-		t.Fatal("the settings name no journal")
-	}
-	return m[1]
-}
-
-// emptyJournal removes the files of a journal, of which there have to be some.
-func emptyJournal(t *testing.T, dir string) {
-	t.Helper()
-	files, err := filepath.Glob(filepath.Join(dir, "*"))
-	if err != nil || len(files) == 0 {
-		t.Fatalf("the journal in %s has no files: %v", dir, err)
-	}
-	for _, f := range files {
-		if err := os.Remove(f); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
-// TestRelayRecovery kills the relay under asks that wait, and starts it again at once, with its journal and with an empty
-// one in turn. HEDDLE_RUNS kills each way. Sources are polled as by default.
+// TestRelayRecovery kills the relay under asks that wait, HEDDLE_RUNS times, and starts it again at once. Sources are
+// polled as by default.
 func TestRelayRecovery(t *testing.T) {
 	c := cluster(t)
 	settings := strings.NewReplacer(
@@ -244,7 +220,7 @@ func TestRelayRecovery(t *testing.T) {
 	s := startConfigured(t, c, settings)
 	closeQueue(t, c)
 	for _, way := range []string{"quiet", "asking"} {
-		t.Run(way, func(t *testing.T) { measureRecovery(t, c, s, journalOf(t, settings), way == "asking") })
+		t.Run(way, func(t *testing.T) { measureRecovery(t, c, s, way == "asking") })
 	}
 }
 
@@ -252,7 +228,7 @@ func TestRelayRecovery(t *testing.T) {
 const recovering = 6
 
 // measureRecovery prints a line for each kill.
-func measureRecovery(t *testing.T, c *hadoop.Cluster, s *service, journal string, again bool) {
+func measureRecovery(t *testing.T, c *hadoop.Cluster, s *service, again bool) {
 	t.Helper()
 	var apps []*waitingApp
 	for range recovering {
@@ -287,34 +263,28 @@ func measureRecovery(t *testing.T, c *hadoop.Cluster, s *service, journal string
 		})
 	}
 	allPinned(time.Now())
-	sums := map[bool][]time.Duration{}
-	for n := range 2 * repetitions(t, 1) {
-		kept := n%2 == 0
+	var all []time.Duration
+	for range repetitions(t, 1) {
 		killed := time.Now()
 		s.relay.kill()
-		if !kept {
-			emptyJournal(t, journal)
-		}
 		s.relay.launch()
 		back := time.Now()
 		allPinned(back)
-		var atRM, without, told []time.Duration
+		var atRM, without, inForce []time.Duration
 		for _, a := range apps {
 			since, _, _ := log.after(log.atRM, a.ID, back)
 			_, lost, _ := log.after(log.atRM, a.ID, killed)
-			said, _, _ := log.after(log.inForce, a.ID, back)
-			atRM, without, told = append(atRM, since), append(without, lost), append(told, said)
+			steered, _, _ := log.after(log.inForce, a.ID, back)
+			atRM, without, inForce = append(atRM, since), append(without, lost), append(inForce, steered)
 		}
-		sums[kept] = append(sums[kept], without...)
-		t.Logf("journal %v: back after %.1f s; seconds from then until pinned for good at the ResourceManager %s, until the relay says so %s; without a pin %s",
-			kept, back.Sub(killed).Seconds(), inSeconds(atRM), inSeconds(told), inSeconds(without))
+		all = append(all, without...)
+		t.Logf("back after %.1f s; seconds from then until pinned for good at the ResourceManager %s, until the relay steers %s; without a pin %s",
+			back.Sub(killed).Seconds(), inSeconds(atRM), inSeconds(inForce), inSeconds(without))
 	}
-	for _, kept := range []bool{true, false} {
-		slices.Sort(sums[kept])
-		t.Logf("again %v, journal %v: %d attempts over %d kills without a pin for %s s", again, kept, recovering, len(sums[kept])/recovering, inSeconds(sums[kept]))
-		if worst := sums[kept][len(sums[kept])-1]; worst > 20*time.Second {
-			t.Errorf("journal %v: an ask was without its pin for %v", kept, worst)
-		}
+	slices.Sort(all)
+	t.Logf("again %v: %d attempts over %d kills without a pin for %s s", again, recovering, len(all)/recovering, inSeconds(all))
+	if worst := all[len(all)-1]; worst > 20*time.Second {
+		t.Errorf("an ask was without its pin for %v", worst)
 	}
 }
 
