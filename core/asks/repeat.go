@@ -1,8 +1,6 @@
 package asks
 
 import (
-	"encoding/binary"
-	"hash/fnv"
 	"slices"
 
 	"heddle/core/model"
@@ -30,16 +28,17 @@ func (t *Table) remember(id int32, seen uint64, e *Edit) {
 	e.Rows = l.Rows
 }
 
-// fingerprint tells calls with other rows apart.
+// fingerprint tells calls with other rows apart (FNV-1a, 64 bits).
 func fingerprint(rows []Row) uint64 {
-	h := fnv.New64a()
-	var size [8]byte
+	const prime = 1099511628211
+	h := uint64(14695981039346656037)
 	for i := range rows {
-		binary.LittleEndian.PutUint64(size[:], uint64(len(rows[i].Raw)))
-		h.Write(size[:])
-		h.Write(rows[i].Raw)
+		for _, b := range rows[i].Raw {
+			h = (h ^ uint64(b)) * prime
+		}
+		h = (h ^ uint64(len(rows[i].Raw))) * prime // ends a row
 	}
-	return h.Sum64()
+	return h
 }
 
 // repeat is the edit of the last call once more. The ResourceManager either has
