@@ -83,6 +83,7 @@ func FuzzConn(f *testing.F) {
 		f.Add(up[len(hello(am, "auth")):], down[len(success()):], uint16(9), uint16(6), 8+order)
 	}
 	f.Add(hello(am, "auth-conf"), success(), uint16(64), uint16(64), uint8(1))
+	f.Add(hello(am, "auth-conf"), success(), uint16(64), uint16(64), uint8(0))
 	f.Add([]byte("GET / HTTP/1.1\r\n\r\n"), []byte("HTTP/1.1 404 Not Found\r\n"), uint16(3), uint16(3), uint8(0))
 	f.Add(append(hello(am, "auth"), 0xff, 0xff, 0xff, 0xff, 1), append(success(), 0x7f, 0, 0, 0), uint16(50), uint16(50), uint8(2))
 	f.Add(append(hello(am, "auth"), 0x00, 0x80, 0x00, 0x01, 1), append(success(), 0, 0, 0, 2, 0xff, 0xff), uint16(50), uint16(50), uint8(2))

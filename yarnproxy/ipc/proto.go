@@ -43,15 +43,15 @@ func (f *Fields) Next() bool {
 		return false
 	}
 	before := f.rest
-	if !f.common() && !f.decodeField() {
+	if !f.decode() {
 		return false
 	}
 	f.raw = before[: len(before)-len(f.rest) : len(before)-len(f.rest)]
 	return true
 }
 
-// decodeField reads the fields that common leaves to it: any number, any wire type.
-func (f *Fields) decodeField() bool {
+// decode reads the next field.
+func (f *Fields) decode() bool {
 	num, typ, n := protowire.ConsumeTag(f.rest)
 	if n < 0 {
 		f.broken(n)
@@ -94,45 +94,6 @@ func (f *Fields) hasType(want protowire.Type) bool {
 		f.Fail(fmt.Sprintf("field %d: wire type %d, want %d", f.Num, f.typ, want))
 	}
 	return f.err == nil
-}
-
-// common reads a field with a number below 2048 that is a varint or bytes, as
-// nearly all are, in a third of the time. What it cannot read is left to Next.
-func (f *Fields) common() bool {
-	b := f.rest
-	tag, at := uint64(b[0]), 1
-	if tag >= 0x80 {
-		if len(b) < 2 || b[1] >= 0x80 {
-			return false
-		}
-		tag, at = tag&0x7F|uint64(b[1])<<7, 2
-	}
-	var v uint64
-	for shift := 0; ; shift += 7 {
-		if at == len(b) || shift > 56 {
-			return false
-		}
-		c := b[at]
-		at++
-		v |= uint64(c&0x7F) << shift
-		if c < 0x80 {
-			break
-		}
-	}
-	typ := protowire.Type(tag & 7)
-	switch {
-	case tag < 8:
-		return false
-	case typ == protowire.VarintType:
-		f.u = v
-	case typ == protowire.BytesType && v <= uint64(len(b)-at): //nolint:gosec // at is within b
-		f.b = b[at : at+int(v) : at+int(v)] //nolint:gosec // at most the length of b
-		at += int(v)                        //nolint:gosec // as above
-	default:
-		return false
-	}
-	f.Num, f.typ, f.rest = int(tag>>3), typ, b[at:]
-	return true
 }
 
 // Uint64 returns the number of the current field.
