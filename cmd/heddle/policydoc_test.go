@@ -168,7 +168,7 @@ func TestPoliciesText(t *testing.T) {
 		}
 	}
 	flat := strings.Join(strings.Fields(b.String()), " ")
-	for _, want := range []string{"toy in a sentence from: Somebody, Somewhere what it does what it", "it does and more parameters: wait_s = 5 how long", "changed against the paper: - what is different what"} {
+	for _, want := range []string{"toy in a sentence from: Somebody, Somewhere live: nothing: it ranks jobs only, and no ask carries a rank what it does what it", "it does and more parameters: wait_s = 5 how long", "changed against the paper: - what is different what"} {
 		if !strings.Contains(flat, want) {
 			t.Errorf("no %q in %s", want, flat)
 		}

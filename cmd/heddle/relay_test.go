@@ -220,6 +220,38 @@ func TestRelayWatchdog(t *testing.T) {
 	odd.ends(exit.Failed)
 }
 
+// TestServeThatSteersNothing: a serve that enforces a policy which ranks jobs only warns of it, at its start and when a
+// reload brings one, and a serve with another policy does not.
+func TestServeThatSteersNothing(t *testing.T) {
+	t.Parallel()
+	config := relayConfig(t, fakehadoop.Start(t), "127.0.0.1:0", echo(t))
+	const warning = "mode enforce steers nothing"
+	p := spawn(t, "serve", "--config", config)
+	p.serves()
+	if len(p.log.lines(warning)) > 0 {
+		t.Errorf("with the default policy:\n%s", p.log)
+	}
+	text, err := os.ReadFile(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(config, append(text, "policy: {name: num}\n"...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p.signal(syscall.SIGHUP)
+	warned := func(p *process) {
+		t.Helper()
+		eventually(t, "a warning", func() error {
+			if len(p.log.lines(warning)) != 1 {
+				return errors.New("not once")
+			}
+			return nil
+		})
+	}
+	warned(p)
+	warned(spawn(t, "serve", "--config", config))
+}
+
 // TestRelayReload: SIGHUP switches enforcement off, and a mode without a relay is refused at the start.
 func TestRelayReload(t *testing.T) {
 	t.Parallel()
