@@ -28,7 +28,7 @@ func slowJob() []string { return []string{"-m", "3", "-r", "18", "-mt", "3000", 
 // startJob runs a job beside the test.
 func startJob(t *testing.T, c *hadoop.Cluster, with hadoop.Settings, program string, args ...string) <-chan jobResult {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 6*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 12*time.Minute)
 	done := make(chan jobResult, 1)
 	go func() {
 		defer cancel()
@@ -130,35 +130,6 @@ func TestRelayKilled(t *testing.T) {
 	longest := survivesKills(t, c, s, kills)
 	t.Logf("%d kills: the slowest job took %.1f s, %.1f s undisturbed", kills, longest.Seconds(), plain.Seconds())
 	checkDelay(t, longest, plain)
-}
-
-// TestServeRestarts: serve dies and is upgraded again and again, under jobs that know nothing but the relay. No connection of
-// an ApplicationMaster is lost, and steering goes on.
-func TestServeRestarts(t *testing.T) {
-	c := cluster(t)
-	s := startConfigured(t, c, relaySettings(t, c, "enforce"))
-	plain := s.baseline(t, c)
-	done := startJob(t, c, throughRelay(c), "sleep", slowJob()...)
-	s.waitPinned(t)
-	accepted := s.relayStatus(withTimeout(t, 10*time.Second)).Counts.Accepted
-	if accepted == 0 {
-		t.Fatal("no connection was accepted")
-	}
-	for n := range repetitions(t, 6) {
-		if n%2 == 0 {
-			s.process.kill()
-		} else {
-			s.process.stop()
-		}
-		s.process.launch()
-		eventually(t, 30*time.Second, "the next serve is ready", s.ready)
-		time.Sleep(time.Second) // a heartbeat of the application
-	}
-	if r := s.relayStatus(withTimeout(t, 10*time.Second)); r.Counts.Accepted != accepted || r.Connections == 0 {
-		t.Errorf("%d connections, %d accepted; want the ones that were there, of %d", r.Connections, r.Counts.Accepted, accepted)
-	}
-	_, took := waitSucceeded(t, c, done, "serve killed and stopped")
-	checkDelay(t, took, plain)
 }
 
 // TestRelayGone: with the settings of client-config, a heddle that is killed for
