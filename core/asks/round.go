@@ -143,6 +143,8 @@ func (r *round) verdict(k *key) verdict {
 		return passFor(cause)
 	case k.older(r.now, limit):
 		return passFor(model.PassDeadline)
+	case len(k.plan.target.Racks) == 0 && k.plan.target.Reason.Unties():
+		return passFor(model.PassUncertain)
 	case len(k.plan.target.Racks) == 0:
 		return passFor(model.PassNoPlan)
 	case r.in.Site == nil:

@@ -9,6 +9,7 @@ import (
 
 	"heddle/core/model"
 	"heddle/core/policy"
+	"heddle/core/shuffle"
 	"heddle/core/state"
 )
 
@@ -45,6 +46,11 @@ type Engine struct {
 	journal policy.Journal
 	offers  offerCount
 	log     *Log
+
+	// Of the plan at hand:
+	forecast shuffle.Forecast
+	out      []model.Bytes
+	open     []bool
 }
 
 // New builds an engine.

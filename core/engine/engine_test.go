@@ -177,6 +177,7 @@ func TestStaleStateIsNotDecidedOn(t *testing.T) {
 func TestPlans(t *testing.T) {
 	t.Parallel()
 	c := cluster()
+	c.Apply(model.Observation{Source: model.SourceRM, At: 10_000, Fact: model.JobFact{App: id, MapsTotal: 2, MapsCompleted: 2, ReducesTotal: 10, ReducesPending: 10}})
 	good := model.Plan{App: id, Stage: model.StageReduce, Rank: 1, Reason: model.ReasonMapOutput, Racks: []model.RackTarget{{Rack: "/rack2", Count: 1}, {Rack: "/rack1", Count: 9}}}
 	bad := []model.Plan{
 		{App: id, Stage: model.StageReduce, Rank: 0},

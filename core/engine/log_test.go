@@ -16,7 +16,7 @@ func TestLogOutlivesItsEngine(t *testing.T) {
 	c := cluster()
 	opts := engine.DefaultOptions("test")
 	opts.Decisions = 2
-	plan := model.Plan{App: id, Stage: model.StageReduce, Rank: 1, Reason: model.ReasonMapOutput}
+	plan := model.Plan{App: id, Stage: model.StageReduce, Rank: 1, Reason: model.ReasonDependents}
 	targets := func(rack model.RackID) []model.Plan {
 		p := plan
 		p.Racks = []model.RackTarget{{Rack: rack, Count: 10}}
@@ -36,7 +36,7 @@ func TestLogOutlivesItsEngine(t *testing.T) {
 		e = next
 	}
 	if last := published(e, c); len(last.Decisions) != 2 || last.Decisions[0].Seq != 3 || last.Plans[id][0].Racks[0].Rack != "/rack2" ||
-		last.Counts.DecidedByReason[model.ReasonMapOutput] != 4 || last.Counts.RejectedByRule[model.RuleUnknownJob] != 4 {
+		last.Counts.DecidedByReason[model.ReasonDependents] != 4 || last.Counts.RejectedByRule[model.RuleUnknownJob] != 4 {
 		t.Errorf("decisions %+v, plans %v, counts %+v", last.Decisions, last.Plans, last.Counts)
 	}
 	if len(first.Decisions) != 1 || first.Decisions[0].Seq != 1 || first.Plans[id][0].Racks[0].Rack != "/rack1" || first.Counts.RejectedByRule[model.RuleUnknownJob] != 1 {

@@ -131,34 +131,75 @@ func (e *Engine) checkPlan(p *model.Plan) model.Rule {
 	return ""
 }
 
-// setCosts computes what the plan and its alternatives send across racks.
+// setCosts computes what the plan and its alternatives send across racks, with the map output as it is expected once
+// all maps are complete. It unties a plan of reduces from its racks if there is a reason to.
 func (e *Engine) setCosts(p *model.Plan) {
-	j := e.in.View.Job(p.App)
-	if p.Stage == model.StageMap {
-		p.Costs = mapCosts(e.in.View, j, p)
+	v := e.in.View
+	j := v.Job(p.App)
+	if p.Stage != model.StageReduce {
+		if p.Stage == model.StageMap {
+			p.Costs = mapCosts(v, j, p)
+		}
+		if p.Reason == model.ReasonTentative {
+			untie(p, model.ReasonUncertain)
+		}
 		return
 	}
-	out, n := j.Output.ByRack, j.Reduce.Total
-	if shuffle.Total(out) == 0 || n == 0 {
-		return
+	n := j.Reduce.Tasks()
+	known := j.Forecast(&e.forecast, len(v.Racks()))
+	plan, even := byRack(v, p), e.even(n)
+	if known && e.forecast.Sized && n > 0 {
+		e.out = e.out[:0]
+		for _, m := range e.forecast.ByRack {
+			e.out = append(e.out, model.Bytes(m+0.5))
+		}
+		p.Costs = reduceCosts(e.out, n, plan, even, j.Reduce.LaunchedByRack())
 	}
-	placed := j.Reduce.LaunchedByRack()
-	ways := []struct {
+	if reason := e.doubt(j, p, known, plan, even); reason != "" {
+		untie(p, reason)
+	}
+}
+
+// untie takes a plan's racks away. What it and an even spread would have sent across racks stays, for people.
+func untie(p *model.Plan, reason model.Reason) {
+	p.Costs = slices.DeleteFunc(p.Costs, func(c model.Cost) bool { return c.Name != "plan" && c.Name != "uniform" })
+	for i := range p.Costs {
+		if p.Costs[i].Name == "plan" {
+			p.Costs[i].Name = "not_pinned"
+		}
+	}
+	if p.Racks = nil; !p.Hold {
+		p.Reason = reason
+	}
+}
+
+// even returns where n tasks go that are spread evenly over the racks with nodes.
+func (e *Engine) even(n int) []int {
+	e.open = e.open[:0]
+	for _, r := range e.in.View.Racks() {
+		e.open = append(e.open, r.Runs())
+	}
+	return shuffle.Even(e.open, n)
+}
+
+// reduceCosts prices a plan of n reduces and its alternatives.
+func reduceCosts(out []model.Bytes, n int, plan, even, placed []int) (costs []model.Cost) {
+	ways := [...]struct {
 		name    string
 		reduces []int
 	}{
-		{"plan", byRack(e.in.View, p)},
+		{"plan", plan},
 		{"fewest_bytes", shuffle.FewestBytes(out, n)},
 		{"proportional", shuffle.Proportional(out, n)},
-		{"uniform", uniform(e.in.View, n)},
+		{"uniform", even},
 		{"as_placed", placed},
 	}
 	for _, w := range ways {
-		if !anyOf(w.reduces) {
-			continue
+		if anyOf(w.reduces) {
+			costs = append(costs, model.Cost{Name: w.name, CrossRack: shuffle.CrossRack(out, w.reduces), Busiest: shuffle.Busiest(out, w.reduces)})
 		}
-		p.Costs = append(p.Costs, model.Cost{Name: w.name, CrossRack: shuffle.CrossRack(out, w.reduces), Busiest: shuffle.Busiest(out, w.reduces)})
 	}
+	return costs
 }
 
 // mapCosts prices a map plan by the input its racks would have to read from
@@ -189,18 +230,6 @@ func byRack(v state.View, p *model.Plan) []int {
 		out[v.RackOf(t.Rack).Index] = t.Count
 	}
 	return out
-}
-
-// uniform spreads n tasks over the racks that have nodes.
-func uniform(v state.View, n int) []int {
-	racks := v.Racks()
-	w := make([]float64, len(racks))
-	for i, r := range racks {
-		if r.Total.MemoryMiB > 0 {
-			w[i] = 1
-		}
-	}
-	return shuffle.Apportion(w, n)
 }
 
 func anyOf(counts []int) bool {

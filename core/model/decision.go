@@ -44,6 +44,8 @@ const (
 	ReasonMostIntermediate   Reason = "most_intermediate"    // Dawn: reduces go to the rack with most of the map output
 	ReasonDependents         Reason = "dependents"           // Dawn: reduces go where the jobs that read their output have least to fetch
 	ReasonOffers             Reason = "offers"               // counted from virtual offers of every free container
+	ReasonUncertain          Reason = "uncertain"            // what is known of the map output is too little for the plan to be sure of its racks (I12): every rack will do
+	ReasonBusierUplink       Reason = "busier_uplink"        // the plan's busiest uplink would carry more than that of an even spread: every rack will do
 )
 
 // Reasons lists every reason in a fixed order.
@@ -57,9 +59,12 @@ func Reasons() []Reason {
 		ReasonMapWaited, ReasonOverThreshold, ReasonBelowReduceNum, ReasonReduceNumReached, ReasonReduceWaited,
 		ReasonHoldForMaps,
 		ReasonLeastRemaining, ReasonFeedsNetwork, ReasonShuffleOrder,
-		ReasonMostInput, ReasonMostIntermediate, ReasonDependents, ReasonOffers,
+		ReasonMostInput, ReasonMostIntermediate, ReasonDependents, ReasonOffers, ReasonUncertain, ReasonBusierUplink,
 	}
 }
+
+// Unties reports whether the engine gave the reason for not tying tasks to the racks that the policy planned.
+func (r Reason) Unties() bool { return r == ReasonUncertain || r == ReasonBusierUplink }
 
 // AnyTask is the task index of a placement that leaves the choice of the task
 // to the application.
@@ -100,7 +105,7 @@ type Plan struct {
 
 // Cost is the cross-rack traffic of one way to place a stage.
 type Cost struct {
-	Name      string `json:"name"`                 // "plan", "fewest_bytes", "proportional", "uniform", "as_placed"
+	Name      string `json:"name"`                 // "plan", "fewest_bytes", "proportional", "uniform", "as_placed"; "not_pinned" is a plan that was not sure enough
 	CrossRack Bytes  `json:"cross_rack_bytes"`     // sum over all uplinks
 	Busiest   Bytes  `json:"busiest_uplink_bytes"` // the larger direction of the most loaded uplink
 }

@@ -39,13 +39,14 @@ const (
 	PassPrivacy   PassCause = "privacy"    // integrity or privacy protection: a blind pipe
 	PassAdvise    PassCause = "advise"     // would have been rewritten, but heddle only advises
 	PassSite      PassCause = "site"       // no usable node is known on a planned rack
+	PassUncertain PassCause = "uncertain"  // what is planned is not sure enough (I12), or worse than an even spread
 )
 
 // PassCauses lists every cause in a fixed order.
 func PassCauses() []PassCause {
 	return []PassCause{
 		PassNoPlan, PassScope, PassOptOut, PassType, PassStale, PassLocality, PassConstrain, PassDeadline, PassDecode,
-		PassPrivacy, PassAdvise, PassSite,
+		PassPrivacy, PassAdvise, PassSite, PassUncertain,
 	}
 }
 

@@ -37,6 +37,10 @@ type Planner interface {
 	Plan(in *Input) []model.Plan
 }
 
+// MaxBusier is how many times what an even spread of a job's reduces sends over the busiest uplink a plan may send
+// over its own. The engine lets no other plan tie reduces to racks.
+const MaxBusier = 1.1
+
 // Input is everything a decision may depend on.
 type Input struct {
 	View  state.View

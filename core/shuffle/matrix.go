@@ -43,26 +43,7 @@ func CrossRack(mapOutput []model.Bytes, reduces []int) model.Bytes {
 // Busiest returns the larger direction of the most loaded uplink in bytes:
 // max over racks of max(M_r (1 - f_r), f_r (M - M_r)) (algorithms.md 1.4).
 func Busiest(mapOutput []model.Bytes, reduces []int) model.Bytes {
-	n := 0
-	for _, c := range reduces {
-		n += c
-	}
-	if n == 0 {
-		return 0
-	}
-	total := float64(Total(mapOutput))
-	busiest := 0.0
-	for r := range max(len(mapOutput), len(reduces)) {
-		m, f := 0.0, 0.0
-		if r < len(mapOutput) {
-			m = float64(mapOutput[r])
-		}
-		if r < len(reduces) {
-			f = float64(reduces[r]) / float64(n)
-		}
-		busiest = max(busiest, m*(1-f), f*(total-m))
-	}
-	return model.Bytes(busiest + 0.5)
+	return model.Bytes(BusiestOf(floats(mapOutput), reduces) + 0.5)
 }
 
 // Apportion divides n indivisible tasks in proportion to weights by largest

@@ -1,9 +1,11 @@
 package state_test
 
 import (
+	"math"
 	"testing"
 
 	"heddle/core/model"
+	"heddle/core/shuffle"
 	"heddle/core/state"
 )
 
@@ -124,33 +126,85 @@ func TestRunningMaps(t *testing.T) {
 	want("the job ended", 0, 0)
 }
 
-// OutputOn is the output of completed maps as reported, or predicted like that of
-// running ones while none has been reported.
-func TestOutputOn(t *testing.T) {
+// The map output of a job is expected where its maps were launched: what is reported where it lies, the rest as much
+// a map as is known of others, or of the input.
+func TestForecast(t *testing.T) {
 	t.Parallel()
-	c := predicted(t, 5)
-	j := c.View().Job("application_1_0001")
-	task := func(i int, s model.TaskState, host string, rack model.RackID, output model.Bytes) model.Task {
-		return model.Task{Stage: model.StageMap, Index: i, State: s, Host: host, Rack: rack, Input: model.Unknown, Output: output, Shuffled: model.Unknown}
+	type expected struct {
+		rack1, rack2 float64 // in bytes, or in maps
+		off          int     // percent of the output that may lie elsewhere, at most of a rack
+		known, sized bool
 	}
-	want := func(step string, r1, r2 model.Bytes) {
-		t.Helper()
-		on := func(id model.RackID) model.Bytes { return j.OutputOn(c.View().RackOf(id).Index, 100) }
-		if on("/r1") != r1 || on("/r2") != r2 {
-			t.Errorf("%s: %d and %d, want %d and %d", step, on("/r1"), on("/r2"), r1, r2)
+	task := func(i int, s model.TaskState, host string, output model.Bytes) model.Task {
+		t := model.Task{Stage: model.StageMap, Index: i, State: s, Host: host, Input: model.Unknown, Output: output, Shuffled: model.Unknown}
+		if host != "" {
+			t.Rack = model.RackID("/r" + host[1:2])
 		}
+		return t
 	}
-	apply := func(tasks ...model.Task) {
-		c.Apply(model.Observation{Source: model.SourceMapReduce, At: 2000, Fact: model.TasksFact{App: "application_1_0001", Tasks: tasks}})
+	tasks := func(list ...model.Task) model.Fact { return model.TasksFact{App: "application_1_0001", Tasks: list} }
+	bound := func(relax bool, rows ...model.AskRow) model.Fact {
+		return model.AsksFact{App: "application_1_0001", Rows: append(rows, model.AskRow{Priority: model.PriorityMap, ResourceName: "*", Count: 2, RelaxLocality: relax})}
 	}
-	want("no map runs", 0, 0)
-	apply(task(0, model.TaskSucceeded, "w11", "/r1", model.Unknown), task(1, model.TaskRunning, "w11", "/r1", model.Unknown), task(2, model.TaskRunning, "w21", "/r2", model.Unknown))
-	want("nothing reported", 200, 100)
-	apply(task(0, model.TaskSucceeded, "w11", "/r1", 30))
-	want("the completed one has reported", 130, 100)
-	c.Assume(model.Placement{App: "application_1_0001", Stage: model.StageMap, Task: model.AnyTask, Node: "w21:1", Locality: model.OffSwitch})
-	want("one more assumed", 130, 200)
-	if got := j.OutputOn(99, 100); got != 0 {
-		t.Errorf("a rack there is not: %d", got)
+	done, runs, silent := model.TaskSucceeded, model.TaskRunning, model.Unknown
+	for _, tc := range []struct {
+		name  string
+		facts []model.Fact
+		want  expected
+	}{
+		{"nothing is launched", nil, expected{}},
+		{"maps run, no size is known", []model.Fact{tasks(task(0, runs, "w11", silent), task(1, runs, "w21", silent), task(2, runs, "w21", silent), task(3, runs, "w21", silent))}, expected{1, 3, 32, true, false}},
+		{"one has reported", []model.Fact{tasks(task(0, done, "w11", 30), task(1, runs, "w21", silent), task(2, runs, "w21", silent), task(3, runs, "w21", silent))}, expected{30, 90, 32, true, true}},
+		{"those to be launched go as the others went", []model.Fact{tasks(task(0, done, "w11", 30), task(1, done, "w21", 30))}, expected{60, 60, 38, true, true}},
+		{"containers alone", []model.Fact{model.ContainersFact{App: "application_1_0001", Containers: []model.Container{
+			{ID: "c_2", Node: "w11:1", Priority: model.PriorityMap}, {ID: "c_3", Node: "w21:1", Priority: model.PriorityMap},
+			{ID: "c_4", Node: "w21:1", Priority: model.PriorityMap}, {ID: "c_5", Node: "w21:1", Priority: model.PriorityMap},
+		}}}, expected{1, 3, 32, true, false}},
+		{"what runs reads the rest of the input", []model.Fact{
+			model.JobConfFact{App: "application_1_0001", Inputs: []string{"/in"}},
+			model.BlocksFact{Path: "/in", Blocks: []model.Block{{Length: 35}, {Length: 965}}},
+			model.JobFact{App: "application_1_0001", MapsTotal: 4, MapsRunning: 3, MapsCompleted: 1},
+			tasks(task(0, done, "w11", 35), task(1, runs, "w21", silent), task(2, runs, "w21", silent), task(3, runs, "w21", silent)),
+			model.CountersFact{App: "application_1_0001", MapInput: 35, MapOutput: 35, CompletedMapsNow: 1},
+		}, expected{35, 965, 42, true, true}},
+		{"counters older than the tasks", []model.Fact{
+			tasks(task(0, done, "w11", silent), task(1, done, "w21", silent), task(2, done, "w21", silent), task(3, done, "w21", silent)),
+			model.CountersFact{App: "application_1_0001", MapInput: model.Unknown, MapOutput: 10, CompletedMapsNow: 1},
+		}, expected{10, 30, 32, true, true}},
+		{"those to be launched are bound to a rack", []model.Fact{
+			tasks(task(0, runs, "w11", silent), task(1, runs, "w11", silent)),
+			bound(false, model.AskRow{Priority: model.PriorityMap, ResourceName: "/r2", Count: 2}),
+		}, expected{2, 2, 27, true, false}},
+		{"bound, before any is launched", []model.Fact{bound(false, model.AskRow{Priority: model.PriorityMap, ResourceName: "/r2", Count: 4})}, expected{0, 4, 38, true, false}},
+		{"asked for on a rack, and anywhere", []model.Fact{
+			tasks(task(0, runs, "w11", silent), task(1, runs, "w11", silent)),
+			bound(true, model.AskRow{Priority: model.PriorityMap, ResourceName: "/r2", Count: 2}),
+		}, expected{4, 0, 91, true, false}},
+		{"complete on unknown racks, and all output known", []model.Fact{
+			model.JobFact{App: "application_1_0001", MapsTotal: 4, MapsCompleted: 4},
+			tasks(task(0, done, "w11", 10), task(1, done, "w21", 30)),
+			model.CountersFact{App: "application_1_0001", MapInput: model.Unknown, MapOutput: 40, CompletedMapsNow: 4},
+		}, expected{10, 30, 0, true, true}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			c := predicted(t, 4)
+			for _, f := range tc.facts {
+				source := model.SourceMapReduce
+				if _, asks := f.(model.AsksFact); asks {
+					source = model.SourceRM
+				}
+				c.Apply(model.Observation{Source: source, At: 2000, Fact: f})
+			}
+			var f shuffle.Forecast
+			got := expected{known: c.View().Job("application_1_0001").Forecast(&f, 2)}
+			got.rack1, got.rack2, got.sized = math.Round(f.ByRack[0]), math.Round(f.ByRack[1]), f.Sized && got.known
+			if got.known {
+				got.off = int(math.Round(100 * max(f.Off[0], f.Off[1]) / f.Total))
+			}
+			if got != tc.want {
+				t.Errorf("%+v, want %+v", got, tc.want)
+			}
+		})
 	}
 }

@@ -218,8 +218,8 @@ func (r *steering) unplannedKey(a *attempt, asked *asks.Request, k asks.Key) boo
 	if !ok {
 		return false
 	}
-	_, planned := r.opts.Guide.Target(a.app, stage)
-	return !planned
+	t, planned := r.opts.Guide.Target(a.app, stage)
+	return !planned || !t.Hold && len(t.Racks) == 0 // a plan that was not sure may be by now
 }
 
 // plan has the policy decide now, and waits for it, but no longer than the call

@@ -331,7 +331,7 @@ func (d *draft) doneMaps() []model.Task {
 }
 
 func (d *draft) counters() model.CountersFact {
-	f := model.CountersFact{App: hypotheticalID, MapInput: cmp.Or(d.in.MapInput, model.Unknown), ReduceShuffle: model.Unknown, HDFSWritten: model.Unknown}
+	f := model.CountersFact{App: hypotheticalID, CompletedMapsNow: max(len(d.doneMaps()), d.in.MapsDone), MapInput: cmp.Or(d.in.MapInput, model.Unknown), ReduceShuffle: model.Unknown, HDFSWritten: model.Unknown}
 	for _, b := range d.in.MapOutput { // order-free: a sum
 		f.MapOutput += b
 	}

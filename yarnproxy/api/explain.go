@@ -145,7 +145,7 @@ func explainStage(a *snapshot.App, p *model.Plan) stageExplained {
 func alternatives(p *model.Plan) []alternativeOf {
 	var plan model.Bytes
 	for _, c := range p.Costs {
-		if c.Name == "plan" {
+		if c.Name == "plan" || c.Name == "not_pinned" {
 			plan = c.CrossRack
 		}
 	}
@@ -160,6 +160,7 @@ func alternatives(p *model.Plan) []alternativeOf {
 func costTexts() map[string]string {
 	return map[string]string{
 		"plan":         "what the policy wants",
+		"not_pinned":   "what the policy would have, were it sure; no rack is asked for",
 		"fewest_bytes": "all reduces on the rack with most map output: the fewest bytes across racks, on one busy uplink",
 		"proportional": "reduces in proportion to the map output of each rack: the least load on the busiest uplink of an idle network",
 		"uniform":      "reduces spread evenly: what a scheduler does that does not look at map output",
@@ -206,6 +207,8 @@ func reasonTexts() map[model.Reason]string {
 		model.ReasonLeastRemaining:     "Its job has the least work left: who waits for it waits the shortest.",
 		model.ReasonFeedsNetwork:       "NUM: little map output waits to be fetched; this job's maps put out enough to keep the network busy.",
 		model.ReasonShuffleOrder:       "NUM: its job is the first of those whose reduces may run.",
+		model.ReasonUncertain:          "Where the job's map output will lie is not known well enough for the policy's plan to be surely better than an even spread: every rack will do.",
+		model.ReasonBusierUplink:       "The policy's plan would load its busiest uplink more than an even spread does: every rack will do.",
 		model.ReasonOffers:             "Counted from where the policy put the job's tasks when every free container was offered to it once.",
 	}
 }

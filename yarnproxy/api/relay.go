@@ -215,5 +215,6 @@ func causeTexts() map[model.PassCause]string {
 		model.PassPrivacy:   "Passed as it came: the connection is protected by integrity or privacy, so that nothing on it can be read.",
 		model.PassAdvise:    "Passed as asked: it would have been rewritten, but heddle only advises.",
 		model.PassSite:      "Passed as asked: no usable node is known on a planned rack.",
+		model.PassUncertain: "Passed as asked: the plan is not sure enough, or worse than an even spread, to tie containers to its racks.",
 	}
 }

@@ -89,8 +89,8 @@ func sameDescription(a, b *model.App) bool {
 	return a.Type == b.Type && a.User == b.User && a.Queue == b.Queue && a.Tags == b.Tags
 }
 
-// plans puts in the plans that changed and restrict something. Others are hidden from the relay, so that it
-// asks for a decision when an application first asks.
+// plans puts in the plans that changed and restrict something, or are not sure enough to. Others are hidden from the
+// relay, so that it asks for a decision when an application first asks.
 func (v *view) plans(before, s *snapshot.Snapshot) {
 	for app, plans := range s.Plans { // order-free: sorted below
 		for _, p := range plans {
@@ -117,10 +117,10 @@ func (s *stageOfApp) compare(o *stageOfApp) int {
 	return cmp.Or(cmp.Compare(s.App, o.App), cmp.Compare(s.Stage, o.Stage))
 }
 
-// restricts reports whether a plan restricts where containers are asked for, or when.
-func restricts(p *model.Plan) bool { return len(p.Racks) > 0 || p.Hold }
+// restricts reports whether a plan restricts where containers are asked for, or when, or would if it were sure.
+func restricts(p *model.Plan) bool { return len(p.Racks) > 0 || p.Hold || p.Reason.Unties() }
 
-// planOf returns the plan of an application's stage that restricts something, nil if there is none.
+// planOf returns the plan of an application's stage that the relay is sent, nil if there is none.
 func planOf(s *snapshot.Snapshot, app model.AppID, stage model.Stage) *model.Plan {
 	for _, p := range s.Plans[app] {
 		if p.Stage == stage && restricts(p) {

@@ -49,7 +49,7 @@ func (fixedPlans) Plan(in *policy.Input) []model.Plan {
 	var out []model.Plan
 	for _, j := range in.Jobs {
 		if j.Reduce.Pending > 0 {
-			out = append(out, model.Plan{App: j.ID, Stage: model.StageReduce, Rank: 1, Reason: model.ReasonMapOutput, Racks: []model.RackTarget{{Rack: "/rack2", Count: 2}}})
+			out = append(out, model.Plan{App: j.ID, Stage: model.StageReduce, Rank: 1, Reason: model.ReasonDependents, Racks: []model.RackTarget{{Rack: "/rack2", Count: 2}}})
 		}
 	}
 	return out
@@ -274,7 +274,7 @@ func TestDecide(t *testing.T) {
 	s.view.Decide(within(t, 10*time.Second), viewedApp, asking())
 	for _, when := range []string{"at once", "after the next snapshot", "and the one after"} {
 		target, ok := s.view.Target(viewedApp, model.StageReduce)
-		if !ok || len(target.Racks) != 1 || target.Racks[0].Rack != "/rack2" || target.Reason != model.ReasonMapOutput {
+		if !ok || len(target.Racks) != 1 || target.Racks[0].Rack != "/rack2" || target.Reason != model.ReasonDependents {
 			t.Errorf("%s: target %+v, %v", when, target, ok)
 		}
 		s.published()

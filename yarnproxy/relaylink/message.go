@@ -91,7 +91,7 @@ type stageOfApp struct {
 	Stage model.Stage `json:"stage"`
 }
 
-// target is a plan that restricts where a stage's containers are asked for.
+// target is a plan that restricts where a stage's containers are asked for, or says that it is not sure enough to.
 type target struct {
 	stageOfApp
 	Racks  []model.RackTarget `json:"racks,omitempty"`

@@ -29,7 +29,7 @@ func (f fixed) Plan(in *policy.Input) []model.Plan {
 	var plans []model.Plan
 	for _, j := range in.Jobs {
 		for _, stage := range []model.Stage{model.StageMap, model.StageReduce} {
-			p := model.Plan{App: j.ID, Stage: stage, Rank: 1, Reason: model.ReasonRankOnly}
+			p := model.Plan{App: j.ID, Stage: stage, Rank: 1, Reason: model.ReasonDependents} // stands, whatever it sends
 			for rack, n := range f[stage] {
 				p.Racks = append(p.Racks, model.RackTarget{Rack: rack, Count: n})
 			}

@@ -189,9 +189,13 @@ func (s *Sim) advance() bool {
 	}
 	s.reportChanges()
 	if s.steering != nil {
+		round := s.steering.next
 		if err := s.steering.plan(s.state.View(), s.now); err != nil {
 			s.jobs.failed = err
 			return true
+		}
+		if s.steering.next != round {
+			s.reportBound()
 		}
 	}
 	s.offer()

@@ -418,13 +418,15 @@ func TestTrimmedMapsStay(t *testing.T) {
 	}
 }
 
-// pinned plans all reduces for the second rack, and would hold them.
+// pinned plans all of a job for the second rack, and would hold its reduces.
 type pinned struct{ policy.Policy }
 
 func (pinned) Plan(in *policy.Input) []model.Plan {
 	var plans []model.Plan
 	for _, j := range in.Jobs {
 		plans = append(plans, model.Plan{
+			App: j.ID, Stage: model.StageMap, Rank: 1, Racks: []model.RackTarget{{Rack: in.View.Racks()[1].ID, Count: j.Map.Total}},
+		}, model.Plan{
 			App: j.ID, Stage: model.StageReduce, Rank: 1, Hold: true, Until: in.View.Now().Add(model.Minute),
 			Racks: []model.RackTarget{{Rack: in.View.Racks()[1].ID, Count: j.Reduce.Total}},
 		})
@@ -436,9 +438,13 @@ func (pinned) Plan(in *policy.Input) []model.Plan {
 // another rack, also to one that a plan would hold.
 func TestSchedulersKeepToTheRelay(t *testing.T) {
 	t.Parallel()
-	c := sim.Uniform(2, 2, 2, 1e8, 1e8)
+	c := sim.Uniform(2, 2, 4, 1e8, 1e8)
+	c.Replication = 1
 	w := &workload.Workload{Jobs: []workload.Job{mapReduce("a", 0, 6, 3, 100*model.MiB), mapReduce("b", 0, 6, 3, 100*model.MiB)}}
 	w.Jobs[1].User = "bob"
+	for i := range w.Jobs {
+		w.Jobs[i].Stages[0].Reads = []workload.File{{Bytes: 6 * 128 * model.MiB, Place: workload.OnNode, Node: workload.Node{Rack: 2, Number: 1}}}
+	}
 	for _, name := range builtin.Registry().Names() {
 		elsewhere := 0
 		s, err := sim.New(sim.DefaultParams(), c, w, name, watching{built(t, name, ""), func(in *policy.Input) {
@@ -449,7 +455,7 @@ func TestSchedulersKeepToTheRelay(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.Steer(sim.Steering{Name: "pinned", Policy: pinned{}, Every: model.Second, Pin: 5 * model.Minute, Trim: model.Minute})
+		s.Steer(sim.Steering{Name: "pinned", Policy: pinned{}, Every: model.Second, Pin: 5 * model.Minute, Trim: 5 * model.Minute})
 		if r, err := s.Run(nil); err != nil || r.Rejected > 0 || elsewhere > 0 || r.Finished != 2 {
 			t.Errorf("%s: %d placements or plans broke a rule, %d reduces off their rack, %d of 2 jobs, %v", name, r.Rejected, elsewhere, r.Finished, err)
 		}

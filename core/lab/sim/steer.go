@@ -35,6 +35,7 @@ type limit struct {
 	counts []int // by rack: of reduces how many in all; of maps any above 0 admits the rack
 	kind   model.Stage
 	until  model.Time
+	bound  bool // the ask table of the job was last reported as limited
 }
 
 // Steer puts a relay in front of the scheduler, before Run.
@@ -51,7 +52,7 @@ func (s *Sim) Steer(attempt Steering) {
 func (t *steering) Admits(s *state.Stage, rack int) bool {
 	l := t.limits[s]
 	switch {
-	case l == nil || t.now >= l.until:
+	case l == nil || t.now >= l.until || l.counts == nil:
 		return true
 	case rack >= len(l.counts):
 		return false
@@ -130,10 +131,13 @@ func (t *steering) forget(j *state.Job) {
 // applyPlan takes a plan of racks. A plan that changes does not begin its deadline anew.
 func (t *steering) applyPlan(v state.View, p *model.Plan) {
 	s := v.Job(p.App).Stage(p.Stage)
+	l := t.limits[s]
+	if len(p.Racks) == 0 && l != nil {
+		l.counts = nil // what was tied is untied
+	}
 	if len(p.Racks) == 0 || s.Pending == 0 {
 		return
 	}
-	l := t.limits[s]
 	if l == nil || l.kind == "" {
 		wait := t.Pin
 		if p.Stage == model.StageMap {

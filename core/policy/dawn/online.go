@@ -28,6 +28,7 @@ type onlinePlan struct {
 	open     []bool               // racks with running nodes, by rack number
 	load     []float64            // how full a rack is, in tenths, so that it does not change with every container
 	tied     map[model.AppID]bool // jobs whose choice the load decided
+	forecast shuffle.Forecast     // of the map output of the job whose reduces are planned
 
 	changed []*state.Job // of one call; no job is kept
 	pending []*state.Job // to be planned, by arrival
@@ -51,6 +52,7 @@ type choice struct {
 	shuffle.Inflow              // what draws it
 	max, dep       shuffle.Pick // max_r and dep_r; the same for a stage that is not the last
 	tentative      bool         // what draws it is expected, nothing of it has been seen
+	loses          bool         // dep_r sends more bytes across racks than the dependents save
 }
 
 // traffic is what the pending tasks of a stage read of what all of them do, in
@@ -193,39 +195,33 @@ func (o *onlinePlan) planMaps(v state.View, j *state.Job, k *job) {
 // where reduces are planned.
 //
 // Intermediate data counts as it will lie: the output of complete maps where it
-// is, that of running ones where they run, that of the others on the rack maps
-// prefer (algorithms.md 1.3; the paper plans reduces when all maps are done).
+// is, that of running ones where they run, that of the others as those were launched
+// (algorithms.md 1.3; the paper plans reduces when all maps are done). Before the
+// first launch it counts on the rack maps prefer.
 func (o *onlinePlan) planReduces(v state.View, j *state.Job, k *job) shuffle.Pick {
 	c := &k.reduces
-	c.begin(len(o.open), j.Output.ByRack)
-	placed := shuffle.Total(c.ByRack)
-	c.tentative = placed == 0
-	predicted := j.Predict()
-	perMap := predicted.MapOutput()
-	rest := max(j.Map.Tasks(), j.Map.Completed)
-	launched, completed := j.Map.LaunchedByRack(), j.Map.CompletedByRack()
-	for r, n := range launched[:min(len(launched), len(c.ByRack))] {
-		rest -= n
-		if r < len(completed) {
-			n -= completed[r]
+	c.begin(len(o.open), nil)
+	if c.tentative = !j.Forecast(&o.forecast, len(o.open)); c.tentative {
+		predicted := j.Predict()
+		c.Total = j.Output.Unplaced + predicted.MapOutput()*model.Bytes(max(j.Map.Tasks(), j.Map.Completed))
+		if k.maps.max.Rack != shuffle.None {
+			c.ByRack[k.maps.max.Rack] += c.Total - j.Output.Unplaced
 		}
-		if n > 0 {
-			running := perMap * model.Bytes(n)
-			c.ByRack[r] += running
-			placed += running
+	} else {
+		for r, output := range o.forecast.ByRack {
+			c.ByRack[r] = model.Bytes(output + 0.5)
+			c.Total += c.ByRack[r]
 		}
-	}
-	coming := perMap * model.Bytes(max(rest, 0))
-	c.Total = placed + j.Output.Unplaced + coming
-	if k.maps.max.Rack != shuffle.None {
-		c.ByRack[k.maps.max.Rack] += coming
 	}
 	f := o.field(j.Reduce)
 	c.max = shuffle.MostOn(c.ByRack, c.Total, f)
-	c.dep = c.max
+	c.dep, c.loses = c.max, false
 	if in, unplaced := o.inflows(v, j); len(in) > 0 {
 		costs := shuffle.DependentCosts(nil, len(o.open), unplaced, in)
 		c.dep = shuffle.LeastDependent(costs, c.ByRack, c.Total, c.max, f)
+		if c.max.Rack != shuffle.None && c.dep.Rack != shuffle.None {
+			c.loses = c.dep.Cost-c.max.Cost > costs[c.max.Rack]-costs[c.dep.Rack]
+		}
 	}
 	return c.dep
 }

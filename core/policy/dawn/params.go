@@ -30,6 +30,7 @@ type Params struct {
 	OutputRatio float64 `json:"output_ratio" doc:"output of a job over its map output, until its first reduce is done"`
 	Waves       int     `json:"waves" doc:"waves of a job's tasks that one rack is given, the next best rack has the rest; 0 is no limit, as in the paper, which has no concurrency floor"`
 	PlanWaves   int     `json:"plan_waves" doc:"the same for plans made ahead, where counts are limited by what the racks hold; 0 is no limit"`
+	PlanBusier  float64 `json:"plan_busier" doc:"how many times what an even spread of its reduces sends over the busiest uplink a job's plan may send; 0 is no limit, as in the paper"`
 	// WaitForTargetsS is heddle's: 0 is the paper to the letter (docs/notes/0003).
 	WaitForTargetsS float64 `json:"wait_for_targets_s" doc:"how many seconds a job that prefers a rack waits for it, counted from its last launch of that stage, where no job prefers the offered one; 0 is the paper's"`
 	NodeDelay       float64 `json:"node_delay" doc:"without a preferring job: part of the nodes that are offered to a job before it takes a map that is not node-local, and again before it takes one that is not rack-local; -1 is no delay"`
@@ -40,15 +41,15 @@ type Params struct {
 func DefaultParams() Params {
 	return Params{
 		Among: AmongUser, Fairness: policy.Fair, WindowS: 600, WindowMode: policy.WindowStrict,
-		OutputRatio: 1, PlanWaves: 1, NodeDelay: 0.23,
+		OutputRatio: 1, PlanWaves: 1, PlanBusier: policy.MaxBusier, NodeDelay: 0.23,
 	}
 }
 
 // PrintedParams returns Algorithm 1 as printed: it sorts the jobs of all users together,
-// and one rack is planned for all tasks of a stage.
+// and one rack is planned for all tasks of a stage, whatever its uplink has to carry.
 func PrintedParams() Params {
 	p := DefaultParams()
-	p.Among, p.PlanWaves = AmongAll, 0
+	p.Among, p.PlanWaves, p.PlanBusier = AmongAll, 0, 0
 	return p
 }
 
@@ -56,6 +57,7 @@ func PrintedParams() Params {
 func (p Params) Validate() error {
 	errs := []error{
 		policy.Within("wait", float64(p.Wait), 0, 1e6),
+		policy.Within("plan_busier", p.PlanBusier, 0, 1000),
 		policy.Within("window_s", p.WindowS, 0, policy.MaxSeconds),
 		policy.Within("wait_for_targets_s", p.WaitForTargetsS, 0, policy.MaxSeconds),
 		policy.Within("output_ratio", p.OutputRatio, 0, 1000),

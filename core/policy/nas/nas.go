@@ -49,6 +49,7 @@ import (
 	"heddle/core/model"
 	"heddle/core/policy"
 	"heddle/core/policy/dispatch"
+	"heddle/core/shuffle"
 	"heddle/core/state"
 )
 
@@ -72,6 +73,8 @@ type facts struct {
 	cluster overview
 	jobs    policy.Jobs[jobState]
 	journal *policy.Journal // of the present call
+
+	forecast shuffle.Forecast // of the job whose reduces are spread
 
 	// Of the present offer:
 	congested bool        // the network, for the node's rack

@@ -32,7 +32,7 @@ func (r *rule) reduceTargets(v state.View, j *state.Job) dispatch.Targets {
 		for i, n := range s.counted() {
 			if n > 0 {
 				t.Racks = append(t.Racks, model.RackTarget{
-					Rack: v.Racks()[i].ID, Count: n, Share: s.share[i], Bytes: j.OutputOn(i, predicted.MapOutput()),
+					Rack: v.Racks()[i].ID, Count: n, Share: s.share[i], Bytes: model.Bytes(s.share[i]*s.output + 0.5),
 				})
 			}
 		}

@@ -10,6 +10,7 @@ import (
 type spread struct {
 	known  bool      // some map output is known or predicted
 	share  []float64 // MapOutputPortion by rack number; sums to 1
+	output float64   // map output in bytes that they are portions of; 0 where only its proportions are known
 	counts []int     // ReduceNum by rack number; sums to the job's reduces; by counted
 	racks  []int     // where that is not 0
 	due    int       // completed maps from which on the reduces may start
@@ -52,43 +53,48 @@ func (q reduceRule) spreadOf(v state.View, j *state.Job, predicted *state.Predic
 			s.share, s.counts, s.racks = nil, nil, nil
 		}
 		s.read, s.from = true, now
-		q.divide(j, predicted, s)
+		q.divide(j, s)
 		s.due = q.dueAt(v, j, predicted, s)
 	}
 	return s
 }
 
-// divide computes MapOutputPortion (equation 4). A rack without running nodes has
-// none, whatever it stores. Maps of which no size is known count alike.
-func (q reduceRule) divide(j *state.Job, predicted *state.Prediction, s *spread) {
-	s.share = s.share[:0]
-	each := max(predicted.MapOutput(), 1)
+// divide computes MapOutputPortion (equation 4) of the output expected of all maps,
+// by where they were launched. A rack without running nodes has none, whatever it
+// stores. Maps of which no size is known count alike.
+func (q reduceRule) divide(j *state.Job, s *spread) {
+	s.share, s.output = s.share[:0], 0
+	f := &q.forecast
 	sum := 0.0
+	known := j.Forecast(f, len(q.cluster.runs))
 	for i, runs := range q.cluster.runs {
 		output := 0.0
 		if runs {
-			output = float64(j.OutputOn(i, each))
+			output = f.ByRack[i]
 			sum += output
 		}
 		s.share = append(s.share, output)
 	}
-	s.known = sum > 0
+	s.known = known && sum > 0
 	if s.fresh = false; !s.known {
 		return
 	}
 	for i := range s.share {
 		s.share[i] /= sum
 	}
+	if f.Sized {
+		s.output = sum
+	}
 }
 
-// counted returns ReduceNum (equation 4): fractions by largest remainder
-// (algorithms.md 2.3.5), computed when they are asked for. It is empty as long as
-// no map output is known.
+// counted returns ReduceNum (equation 4): fractions rounded so that the busiest uplink
+// carries least, computed when they are asked for. It is empty as long as no map
+// output is known.
 func (s *spread) counted() []int {
 	if !s.fresh {
 		s.fresh, s.counts, s.racks = true, s.counts[:0], s.racks[:0]
 		if s.known {
-			s.counts = shuffle.Apportion(s.share, s.from.reduces)
+			s.counts = shuffle.Level(s.share, s.from.reduces)
 		}
 		for rack, count := range s.counts {
 			if count > 0 {

@@ -27,7 +27,7 @@ func showPlans(out *strings.Builder, plans []model.Plan) {
 			fmt.Fprintf(out, "%d on %s (%.2f, %d MiB)", r.Count, r.Rack, r.Share, r.Bytes/model.MiB)
 		}
 		for _, k := range p.Costs {
-			if k.Name == "plan" || k.Name == "uniform" {
+			if k.Name == "plan" || k.Name == "not_pinned" || k.Name == "uniform" {
 				fmt.Fprintf(out, "; %s crosses %d MiB", k.Name, k.CrossRack/model.MiB)
 			}
 		}

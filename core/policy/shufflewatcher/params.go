@@ -55,6 +55,7 @@ type TargetParams struct {
 	AssumeUnknown bool    `json:"assume_unknown" doc:"run SAMP at ratio_init for jobs whose ratio has been measured neither on them nor on an earlier run, as the paper does"`
 	RecomputeAt   float64 `json:"recompute_at" doc:"share of completed maps at which SAMP runs a second and last time; 0 never, as in the paper"`
 	Waves         int     `json:"waves" doc:"keep SAMP from choosing so few racks that the maps need more waves than this; 0 is no floor, as in the paper"`
+	FromLaunches  bool    `json:"from_launches" doc:"place reduces by the output expected of all maps, of which those launched tell where it will lie; false is the paper's: by that of the complete ones, and by SAMP's racks up to map_completion"`
 	SARPRefresh   bool    `json:"sarp_refresh" doc:"follow the map output as it appears; false counts once, as in the paper"`
 }
 
@@ -64,7 +65,7 @@ func DefaultParams() Params {
 	return Params{
 		RatioInit: 1.0, WindowS: 600, WindowMode: policy.WindowStrict, RelaxS: 5, RelaxFor: ForLocal,
 		Scope: policy.ScopeRack, Fairness: policy.Fair, WaitForTargetsS: 60, HoldMaxS: 120,
-		TargetParams: TargetParams{MapCompletion: 0.15, Scan: ScanFull, SAMP: true, SARP: true, RecomputeAt: 0.05, SARPRefresh: true},
+		TargetParams: TargetParams{MapCompletion: 0.15, Scan: ScanFull, SAMP: true, SARP: true, RecomputeAt: 0.05, FromLaunches: true, SARPRefresh: true},
 	}
 }
 
@@ -73,7 +74,8 @@ func DefaultParams() Params {
 // waits for its racks.
 func PrintedParams() Params {
 	p := DefaultParams()
-	p.Scan, p.AssumeUnknown, p.RecomputeAt, p.SARPRefresh, p.WaitForTargetsS = ScanGreedy, true, 0, false, 0
+	p.Scan, p.AssumeUnknown, p.RecomputeAt, p.WaitForTargetsS = ScanGreedy, true, 0, 0
+	p.FromLaunches, p.SARPRefresh = false, false
 	return p
 }
 

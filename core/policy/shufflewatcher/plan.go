@@ -5,7 +5,6 @@ import (
 	"heddle/core/policy"
 	"heddle/core/policy/dispatch"
 	"heddle/core/state"
-	"heddle/core/topology"
 )
 
 // Targets implements dispatch.Rule: SAMP's racks for the maps, SARP's counts for
@@ -30,7 +29,7 @@ func (r *rule) mapTargets(v state.View, j *state.Job) dispatch.Targets {
 	counts := m.counts(j.Map.Tasks())
 	for i, rack := range v.Racks() {
 		if m.prefers(i) {
-			t.Racks = append(t.Racks, model.RackTarget{Rack: rack.ID, Count: counts[i], Share: m.share[i], Bytes: topology.At(j.Input.ByRack, i)})
+			t.Racks = append(t.Racks, model.RackTarget{Rack: rack.ID, Count: counts[i], Share: m.share[i], Bytes: j.Input.SizeOn(i)})
 		}
 	}
 	return t
@@ -44,23 +43,18 @@ func (r *rule) reduceTargets(v state.View, j *state.Job) dispatch.Targets {
 	}
 	for i, n := range c.counts {
 		if n > 0 {
-			t.Racks = append(t.Racks, model.RackTarget{Rack: v.Racks()[i].ID, Count: n, Share: c.share[i], Bytes: bytesOn(j, c, i)})
+			t.Racks = append(t.Racks, model.RackTarget{Rack: v.Racks()[i].ID, Count: n, Share: c.share[i], Bytes: c.bytesOn(j, i)})
 		}
 	}
 	return t
 }
 
-// bytesOn returns what draws reduces to a rack: map output, or the input whose
-// maps will run there.
-func bytesOn(j *state.Job, c *reduceChoice, rack int) model.Bytes {
-	from := j.Output.ByRack
+// bytesOn returns what draws reduces to a rack: map output, or the input whose maps will run there.
+func (c *reduceChoice) bytesOn(j *state.Job, rack int) model.Bytes {
 	if c.reason == model.ReasonTentative {
-		from = j.Input.ByRack
+		return j.Input.SizeOn(rack)
 	}
-	if rack < len(from) {
-		return from[rack]
-	}
-	return 0
+	return model.Bytes(c.share[rack]*c.output + 0.5)
 }
 
 // class orders the jobs of one window of one user by Fig. 3 as far as it

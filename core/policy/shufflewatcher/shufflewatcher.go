@@ -20,8 +20,9 @@
 //     an earlier job of its user and name is left to map locality, because SAMP at the initial ratio 1.0 picks one rack for nearly
 //     every job (assume_unknown gives the paper's); SAMP runs a second time once
 //     the ratio is measured.
-//   - SARP follows the map output as it appears (sarp_refresh=false gives the
-//     paper's, which counts once).
+//   - SARP follows where maps were launched, as they are (from_launches=false and
+//     sarp_refresh=false give the paper's, which counts the output of complete
+//     maps, once).
 //   - Containers that are neither maps nor reduces (Spark's executors) get racks
 //     too (executors.go).
 //   - Heavy jobs wait for their racks for a bounded time (wait_for_targets_s; 0 is
@@ -40,6 +41,7 @@ package shufflewatcher
 import (
 	"heddle/core/policy"
 	"heddle/core/policy/dispatch"
+	"heddle/core/shuffle"
 )
 
 // Name is the policy's key in configuration, metrics and recordings.
@@ -52,9 +54,10 @@ type rule struct {
 
 	jobs      policy.Jobs[jobState]
 	samp      sampScratch
-	racks     uint64          // what choices were made for, as state.Capacity tells racks apart
-	journal   *policy.Journal // of the present call
-	saturated bool            // the uplink, for the present offer
+	forecast  shuffle.Forecast // of the job that reduces are placed for
+	racks     uint64           // what choices were made for, as state.Capacity tells racks apart
+	journal   *policy.Journal  // of the present call
+	saturated bool             // the uplink, for the present offer
 }
 
 // jobState is what is kept of one live job.

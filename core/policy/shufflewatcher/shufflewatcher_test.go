@@ -35,7 +35,7 @@ func TestDefaults(t *testing.T) {
 	t.Parallel()
 	want := shufflewatcher.Params{
 		RatioInit: 1, WindowS: 600, WindowMode: "strict", RelaxS: 5, RelaxFor: "local", Scope: "rack", Fairness: "fair", WaitForTargetsS: 60, HoldMaxS: 120,
-		TargetParams: shufflewatcher.TargetParams{MapCompletion: 0.15, Scan: "full", SAMP: true, SARP: true, RecomputeAt: 0.05, SARPRefresh: true},
+		TargetParams: shufflewatcher.TargetParams{MapCompletion: 0.15, Scan: "full", SAMP: true, SARP: true, RecomputeAt: 0.05, FromLaunches: true, SARPRefresh: true},
 	}
 	if diff := cmp.Diff(want, shufflewatcher.DefaultParams()); diff != "" {
 		t.Errorf("defaults (-want +got):\n%s", diff)
@@ -210,7 +210,9 @@ func TestNASSAloneMovesNoBytes(t *testing.T) {
 	for run := range uint64(runs) {
 		r := rand.New(rand.NewPCG(7, run))
 		scene := shuffling(racks, r)
-		nass := build(t, func(p *shufflewatcher.Params) { p.MapCompletion, p.RelaxS, p.SARPRefresh = 1, 0, false })
+		nass := build(t, func(p *shufflewatcher.Params) {
+			p.MapCompletion, p.RelaxS, p.FromLaunches, p.SARPRefresh = 1, 0, false, false
+		})
 		fairly, err := fair.New(nil)
 		if err != nil {
 			t.Fatal(err)

@@ -14,7 +14,9 @@ import (
 
 // Input is what is known of a job's input: its blocks and where they lie.
 type Input struct {
-	Known     bool // the blocks of every path have been read; else the blocks were derived from the asks for maps
+	// Known is that the blocks of every path have been read. Else they are those of some paths, or derived from the asks
+	// for maps, which do not tell how long a block is: each counts one byte.
+	Known     bool
 	Truncated bool // a limit was met: the blocks are a sample
 	Bytes     model.Bytes
 	Blocks    []Block
@@ -28,6 +30,17 @@ type Input struct {
 type Block struct {
 	Length model.Bytes
 	Racks  []int // distinct racks with a replica, by number, ascending
+}
+
+// Size returns the bytes of the input; false while they are not known.
+func (in *Input) Size() (model.Bytes, bool) { return in.Bytes, in.Known && len(in.Blocks) > 0 }
+
+// SizeOn returns the bytes with a replica in a rack, 0 while they are not known.
+func (in *Input) SizeOn(rack int) model.Bytes {
+	if !in.Known {
+		return 0
+	}
+	return topology.At(in.ByRack, rack)
 }
 
 // OnHost returns how many blocks have a replica on a host, by host.
@@ -63,11 +76,8 @@ func (in *Input) addLocated(b *model.Block, hosts *nodes.Hosts) {
 	in.add(Block{Length: b.Length, Racks: racks})
 }
 
-// assumedBlock is the length of a block that is known only by an ask for a map:
-// dfs.blocksize's default. Decisions depend on the blocks' relative sizes alone.
-const assumedBlock = 128 * model.MiB
-
-// Assumed returns an input of blocks whose replicas sum to byRack.
+// Assumed returns an input of blocks whose replicas sum to byRack. SAMP and Dawn go by the blocks' relative sizes
+// alone; what they sum to is not known.
 func Assumed(blocks int, byRack []int) *Input {
 	racks := make([][]int, blocks)
 	order := make([]int, 0, len(byRack))
@@ -87,7 +97,7 @@ func Assumed(blocks int, byRack []int) *Input {
 	in := &Input{onHost: map[nodes.Host]int{}}
 	for _, of := range racks {
 		slices.Sort(of)
-		in.add(Block{Length: assumedBlock, Racks: of})
+		in.add(Block{Length: 1, Racks: of})
 	}
 	return in
 }

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"slices"
 	"strings"
 
 	"heddle/core/model"
@@ -17,6 +18,7 @@ type reportedAsks struct {
 	rowsAt    model.Time
 	hasRows   bool          // the ResourceManager has been asked
 	input     *inputs.Input // derived from the asks for maps; may be nil
+	bound     []int         // maps that the ResourceManager holds asks for on racks and nowhere else, by rack number; nil while any rack will do
 }
 
 // relayFresh is how long the relay's asks of a job override the ResourceManager's
@@ -35,6 +37,7 @@ func ApplyAsks(j *Job, f model.AsksFact, from model.Source, at model.Time, hosts
 		asks.relayedAt = at
 	} else {
 		asks.rows, asks.rowsAt, asks.hasRows = f.Rows, at, true
+		j.bindMaps(f.Rows, hosts)
 		if asks.relayedAt != 0 && at.Sub(asks.relayedAt) <= relayFresh {
 			return
 		}
@@ -57,6 +60,27 @@ func ApplyAsks(j *Job, f model.AsksFact, from model.Source, at model.Time, hosts
 	}
 	if from == model.SourceRelay && !j.Input.Known {
 		deriveInput(j, f.Rows, hosts)
+	}
+}
+
+// bindMaps notes on which racks the ResourceManager holds strict asks for maps: those that a plan for maps was
+// really enforced on. MapReduce itself relaxes ANY.
+func (j *Job) bindMaps(rows []model.AskRow, hosts *nodes.Hosts) {
+	isMap := func(r *model.AskRow) bool { return r.Count > 0 && j.stageAt(r.Priority) == model.StageMap }
+	relaxed := slices.ContainsFunc(rows, func(r model.AskRow) bool {
+		return r.ResourceName == model.AnyName && r.RelaxLocality && isMap(&r)
+	})
+	var bound []int
+	for i := range rows {
+		if row := &rows[i]; !relaxed && strings.HasPrefix(row.ResourceName, "/") && isMap(row) {
+			r := hosts.Rack(model.RackID(row.ResourceName))
+			bound = topology.Extend(bound, r)
+			bound[r] += bounded(row.Count)
+		}
+	}
+	if !slices.Equal(bound, j.reported.asks.bound) {
+		j.reported.asks.bound = bound
+		j.Output.Version++ // a reader that caches what follows from it looks at it
 	}
 }
 

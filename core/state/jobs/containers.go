@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"slices"
 	"strings"
 
 	"heddle/core/model"
@@ -18,6 +19,7 @@ func ApplyContainers(j *Job, f model.ContainersFact, cluster *nodes.Index) {
 	if j.State.Final() {
 		return
 	}
+	before := j.reported.live[stageIndex(model.StageMap)]
 	j.reported.live = [stageKinds]liveContainers{}
 	j.Map.runningOn.dropLive()
 	for i := range f.Containers {
@@ -40,6 +42,9 @@ func ApplyContainers(j *Job, f model.ContainersFact, cluster *nodes.Index) {
 	}
 	j.blacklist = f.Blacklist
 	j.recount()
+	if !slices.Equal(before, j.reported.live[stageIndex(model.StageMap)]) {
+		j.Output.Version++ // a reader that caches what follows from where maps run looks at it
+	}
 }
 
 // recount recomputes what follows from the live containers.

@@ -1,9 +1,6 @@
 package jobs
 
-import (
-	"heddle/core/model"
-	"heddle/core/topology"
-)
+import "heddle/core/model"
 
 // Prediction is what a job's shuffle is expected to be (NAS §III-A;
 // algorithms.md 2.3.1).
@@ -28,9 +25,10 @@ func (j *Job) Predict() Prediction {
 		p.Ratio, p.Predicted = ratio, true
 	}
 	p.empty, p.hasEmpty = j.Map.completed.Estimate().Empty()
+	size, sized := j.Input.Size()
 	switch read := j.reported.counters.MapInput; {
-	case len(j.Input.Blocks) > 0:
-		p.Input = j.Input.Bytes
+	case sized:
+		p.Input = size
 	case read > 0 && j.Map.Completed > 0:
 		p.Input = model.Bytes(float64(read) / float64(j.Map.Completed) * float64(max(p.Maps, j.Map.Completed)))
 	}
@@ -64,15 +62,3 @@ func (p *Prediction) MapInput() model.Bytes {
 
 // MapOutput returns the expected output of one average map.
 func (p *Prediction) MapOutput() model.Bytes { return p.Output(p.MapInput()) }
-
-// OutputOn returns the job's map output on a rack, by its number, with what the
-// maps that run there are expected to output, each so much. While no output has
-// been reported, completed maps count as running ones do.
-func (j *Job) OutputOn(rack int, each model.Bytes) model.Bytes {
-	done := topology.At(j.Map.CompletedByRack(), rack)
-	known := topology.At(j.Output.ByRack, rack)
-	if j.Output.Total <= 0 {
-		known = each * model.Bytes(done)
-	}
-	return known + each*model.Bytes(max(j.Map.Launched(rack)-done, 0))
-}

@@ -17,11 +17,13 @@ func Publish(j *Job, hosts *nodes.Hosts, crossRack func(model.AppID) map[snapsho
 		App: j.App, Map: publishStage(j.Map, hosts), Reduce: publishStage(j.Reduce, hosts),
 		Ratio: j.Ratio, Predicted: j.Predicted, Heavy: j.Heavy, Slowstart: j.Conf.Slowstart,
 		Input: snapshot.Input{
-			Known: j.Input.Known, Truncated: j.Input.Truncated, Paths: j.Conf.Inputs, Bytes: j.Input.Bytes,
-			Blocks: len(j.Input.Blocks), ByRack: byRackID(hosts, j.Input.ByRack),
+			Known: j.Input.Known, Truncated: j.Input.Truncated, Paths: j.Conf.Inputs, Blocks: len(j.Input.Blocks), ByRack: map[model.RackID]model.Bytes{},
 		},
 		MapOutput: snapshot.Output{Total: j.Output.Total, Reported: j.Output.Reported, Unplaced: j.Output.Unplaced, ByRack: byRackID(hosts, j.Output.ByRack)},
 		CrossRack: crossRack(j.ID),
+	}
+	if size, known := j.Input.Size(); known {
+		v.Input.Bytes, v.Input.ByRack = size, byRackID(hosts, j.Input.ByRack)
 	}
 	if !j.reported.hasCounters && shuffle.Total(j.Output.ByRack) == 0 {
 		v.MapOutput.Total = model.Unknown

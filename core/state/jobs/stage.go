@@ -25,6 +25,7 @@ type Stage struct {
 	completed       mapoutput.Completed
 	runningIn       []int // running tasks by rack number, as the tasks themselves report
 	launched        []int // tasks running or done, by rack number
+	seen            []int // the most of them at once by rack number, while Total is not known
 	runningOn       runningTasks
 }
 
@@ -158,6 +159,14 @@ func (s *Stage) recount(live liveContainers) {
 	s.launched = topology.Extend(s.launched[:0], n-1)
 	for r := range n {
 		s.recountIn(int32(r), live)
+	}
+	if s.Total > 0 { // then those that are complete are known too
+		s.seen = s.seen[:0]
+		return
+	}
+	for r, k := range s.launched {
+		s.seen = topology.Extend(s.seen, r)
+		s.seen[r] = max(s.seen[r], k)
 	}
 }
 

@@ -4,6 +4,8 @@
 package mapoutput
 
 import (
+	"math"
+
 	"heddle/core/model"
 	"heddle/core/shuffle"
 	"heddle/core/state/nodes"
@@ -15,6 +17,7 @@ type Completed struct {
 	tasks    []int         // by rack number
 	reported []int         // of those, with a reported output
 	output   []model.Bytes // sum of the reported outputs by rack number
+	squares  float64       // of the reported outputs, summed
 	onHost   nodes.HostTable[model.Bytes]
 	estimate shuffle.Estimate // of output from input
 	changed  bool             // since Output.Update
@@ -30,7 +33,26 @@ func (c *Completed) Add(rack, sign int, input, output model.Bytes) {
 	if output >= 0 {
 		c.reported[rack] += sign
 		c.output[rack] += model.Bytes(sign) * output
+		c.squares += float64(sign) * float64(output) * float64(output)
 	}
+}
+
+// Reported returns how many of the completed tasks on each rack reported their output, and how much that is, by rack
+// number.
+func (c *Completed) Reported() (tasks []int, output []model.Bytes) { return c.reported, c.output }
+
+// Deviation returns the standard deviation of the reported outputs as a part of their mean; false for fewer than two.
+func (c *Completed) Deviation() (deviation float64, known bool) {
+	n, sum := 0, shuffle.Total(c.output)
+	for _, k := range c.reported {
+		n += k
+	}
+	if n < 2 || sum <= 0 {
+		return 0, false
+	}
+	mean := float64(sum) / float64(n)
+	variance := max(c.squares-float64(n)*mean*mean, 0) / float64(n-1)
+	return math.Sqrt(variance) / mean, true
 }
 
 // AddOnHost adds to the reported output that lies on a host.

@@ -175,7 +175,9 @@ func TestOrder(t *testing.T) {
 			t.Errorf("%s: %v, and %s: %v", c.less, median[c.less], c.more, median[c.more])
 		}
 	}
-	if median["even dawn"][0].Median <= median["even "][0].Median {
-		t.Errorf("Dawn loses no time where the input is even: %v, stock %v", median["even dawn"], median["even "])
+	// As measured, Dawn lost time here, with plans that put all reduces on one rack. Its plans now stay within what an even
+	// spread sends over the busiest uplink.
+	if median["even dawn"][0].Median > median["even "][0].Median {
+		t.Errorf("Dawn loses time where the input is even: %v, stock %v", median["even dawn"], median["even "])
 	}
 }

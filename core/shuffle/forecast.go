@@ -1,0 +1,261 @@
+package shuffle
+
+import (
+	"math"
+	"slices"
+
+	"heddle/core/model"
+)
+
+// Forecast is where a job's map output will lie once all its maps are complete, as far as the maps that were
+// launched tell, and how far off that may be. Expect uses its memory again.
+type Forecast struct {
+	ByRack []float64 // expected output by rack number: in bytes, or in maps where no size is known
+	Off    []float64 // by how much a rack's may be more or less: errorBar standard deviations
+	Total  float64
+	Sized  bool // ByRack is in bytes
+
+	shifted []float64
+}
+
+// MapFacts is what is known of a job's maps. Slices are by rack number, and may be shorter than the number of racks.
+type MapFacts struct {
+	Launched []int         // maps that run or are complete
+	Complete []int         // of them, those that are complete
+	Reported []int         // of these, those that reported their output
+	Output   []model.Bytes // what they reported
+	Each     float64       // expected of a map that is not complete; 0 where no size is known
+	Silent   float64       // expected of a complete one that reported nothing
+	Total    int           // maps of the job, at least as many as are known
+	Done     int           // of them, those that are complete, on known racks or not
+	Bound    []int         // how many maps are asked for on a rack and nowhere else; nil while any rack will do
+	Local    []int         // how many of those to be launched would be local on a rack: one with replicas on two counts twice
+	// Deviation is the standard deviation of one map's output, as a part of its mean.
+	Deviation float64
+}
+
+// errorBar is by how many standard deviations a forecast may be off: what a normal distribution stays within in 87 of 100
+// cases. Two left plans of jobs with a dozen maps untied that were right; one tied reduces to the one rack of two maps
+// that was known.
+const errorBar = 1.5
+
+// Expect makes the forecast for so many racks. It reports false, and forecasts nothing, unless a map was launched
+// or maps are bound to racks.
+//
+// Maps that are still to be launched count where they are bound to run, else on racks in the proportion p of those
+// launched. Of the next P after L launched ones P p come to a rack with a variance of P p(1-p) (1 + P/L): theirs, and
+// that of the proportion itself. Its p counts one launch more for each rack, half of these by where the maps would be
+// local, so that a few maps on one rack do not count as certainty about the next. Where that is contradicted by where
+// they would be local, the difference is an error as well.
+func (f *Forecast) Expect(m *MapFacts, racks int) bool {
+	f.ByRack, f.Off, f.Total = zeroed(f.ByRack, racks), zeroed(f.Off, racks), 0
+	launched, complete, bound, local := sum(m.Launched, racks), sum(m.Complete, racks), sum(m.Bound, racks), sum(m.Local, racks)
+	if launched+bound == 0 {
+		return false
+	}
+	// A map may be reported complete by one source while another still shows its container.
+	left := max(m.Total-complete, 0)
+	each, quiet := m.Each, m.Silent
+	if f.Sized = each > 0; !f.Sized {
+		each, quiet = 1, 1
+	}
+	running := min(max(launched-complete, 0), left)
+	unseen := left - running
+	pending, size := float64(unseen), each // of maps that are on no known rack, and what each of them will leave
+	if done := min(max(m.Done-max(launched, complete), 0), unseen); done > 0 {
+		size = (quiet*float64(done) + each*float64(unseen-done)) / pending
+	}
+	part := float64(running) / float64(max(launched-complete, 1))
+	for r := range racks {
+		done := at(m.Complete, r)
+		runs, silent := part*float64(max(at(m.Launched, r)-done, 0)), float64(max(done-at(m.Reported, r), 0))
+		next, variance := 0.0, 0.0
+		switch {
+		case pending == 0:
+		case bound > 0:
+			p := float64(at(m.Bound, r)) / float64(bound)
+			if next = pending * p; bound != unseen { // the racks are known, how many go to each is not
+				variance = pending * p * (1 - p)
+			}
+		default:
+			l, prior, differs := float64(launched), 1.0, 0.0
+			share := float64(at(m.Launched, r)) / l
+			if local > 0 {
+				wanted := float64(at(m.Local, r)) / float64(local)
+				prior, differs = (1+float64(racks)*wanted)/2, pending*(share-wanted)
+			}
+			p := (float64(at(m.Launched, r)) + prior) / (l + float64(racks))
+			next, variance = pending*share, pending*p*(1-p)*(1+pending/l)+differs*differs
+		}
+		sizes := m.Deviation * m.Deviation
+		variance = size*size*(variance+sizes*next) + each*each*sizes*runs + quiet*quiet*sizes*silent
+		f.ByRack[r] = float64(at(m.Output, r)) + quiet*silent + each*runs + size*next
+		f.Off[r] = errorBar * math.Sqrt(variance)
+		f.Total += f.ByRack[r]
+	}
+	return f.Total > 0
+}
+
+// Busier reports whether one way to place reduces has a busiest uplink that carries more than so many times what
+// that of another way carries.
+func (f *Forecast) Busier(than float64, plan, other []int) bool {
+	return busier(f.ByRack, than, plan, other)
+}
+
+// MayBeBusier is Busier where one rack or another has more or less output than is expected.
+func (f *Forecast) MayBeBusier(than float64, plan, other []int) bool {
+	for r, off := range f.Off {
+		if off > 0 && (f.shift(r, off) && busier(f.shifted, than, plan, other) || f.shift(r, -off) && busier(f.shifted, than, plan, other)) {
+			return true
+		}
+	}
+	return false
+}
+
+// shift sets shifted to the forecast with so much more output on a rack, which other racks have less: more comes
+// from where there is any, less goes to racks as they may be off. False is that there is nothing to shift.
+func (f *Forecast) shift(rack int, by float64) bool {
+	f.shifted = append(f.shifted[:0], f.ByRack...)
+	here := f.ByRack[rack]
+	weights, rest := f.ByRack, f.Total-here
+	if by > 0 {
+		by = min(by, rest)
+	} else {
+		by = max(by, -here)
+		weights, rest = f.Off, 0
+		for r, off := range f.Off {
+			if r != rack {
+				rest += off
+			}
+		}
+	}
+	if by == 0 || rest <= 0 {
+		return false
+	}
+	for r := range f.shifted {
+		if r != rack {
+			f.shifted[r] = max(f.shifted[r]-by*weights[r]/rest, 0)
+		}
+	}
+	f.shifted[rack] = here + by
+	return true
+}
+
+func busier(out []float64, than float64, plan, other []int) bool {
+	return BusiestOf(out, plan) > than*BusiestOf(out, other)*(1+1e-9)
+}
+
+// BusiestOf is Busiest of output that need not be in whole bytes.
+func BusiestOf(out []float64, reduces []int) float64 {
+	n, total := 0, 0.0
+	for _, c := range reduces {
+		n += c
+	}
+	if n == 0 {
+		return 0
+	}
+	for _, m := range out {
+		total += m
+	}
+	most := 0.0
+	for r := range max(len(out), len(reduces)) {
+		most = max(most, load(at(out, r), total, at(reduces, r), n))
+	}
+	return most
+}
+
+// load is what the uplink of a rack carries, in the busier direction, that has part of the output and so many of n
+// reduces.
+func load(part, total float64, reduces, n int) float64 {
+	f := float64(reduces) / float64(n)
+	return max(part*(1-f), f*(total-part))
+}
+
+// Level places n reduces so that the busiest uplink of an idle symmetric network carries least: in proportion to the
+// output (algorithms.md 4.2b), rounded by largest remainder and then moved one by one from or to the busiest uplink
+// as long as that helps. Whole reduces by largest remainder alone may carry a quarter more.
+func Level(out []float64, n int) []int {
+	counts := Apportion(out, n)
+	total := 0.0
+	for _, m := range out {
+		total += m
+	}
+	for range counts { // each is off by less than one reduce
+		if !relieve(out, total, counts, n) {
+			break
+		}
+	}
+	return counts
+}
+
+// relieve moves one reduce from or to the rack with the busiest uplink where the busier of both racks' uplinks then
+// carries less. It reports whether it did.
+func relieve(out []float64, total float64, counts []int, n int) bool {
+	worst, most := -1, 0.0
+	for r, c := range counts {
+		if l := load(out[r], total, c, n); l > most {
+			worst, most = r, l
+		}
+	}
+	if worst < 0 {
+		return false
+	}
+	step := 1 // a reduce more there
+	if float64(counts[worst])*total > float64(n)*out[worst] {
+		step = -1
+	}
+	best, least := -1, most*(1-1e-9)
+	for r, c := range counts {
+		if r == worst || out[r] <= 0 || c-step < 0 {
+			continue
+		}
+		if l := max(load(out[worst], total, counts[worst]+step, n), load(out[r], total, c-step, n)); l < least {
+			best, least = r, l
+		}
+	}
+	if best < 0 {
+		return false
+	}
+	counts[worst] += step
+	counts[best] -= step
+	return true
+}
+
+// Bounds returns how many of n reduces a rack may have at least and at most if no uplink is to carry more than a
+// limit (algorithms.md 4.2c).
+func Bounds(part, total float64, n int, limit float64) (least, most int) {
+	least, most = 0, n
+	if part > limit {
+		least = int(math.Ceil(float64(n)*(1-limit/part) - 1e-9))
+	}
+	if rest := total - part; rest > limit {
+		most = int(float64(n)*limit/rest + 1e-9)
+	}
+	return least, most
+}
+
+// Even spreads n tasks over the racks that are open: as evenly as whole tasks allow, the first racks one more.
+func Even(open []bool, n int) []int {
+	weights := make([]float64, len(open))
+	for r, is := range open {
+		if is {
+			weights[r] = 1
+		}
+	}
+	return Apportion(weights, n)
+}
+
+func sum(s []int, n int) int {
+	all := 0
+	for _, k := range s[:min(len(s), n)] {
+		all += max(k, 0)
+	}
+	return all
+}
+
+// zeroed returns s with n elements of 0, in its memory if there is room.
+func zeroed(s []float64, n int) []float64 {
+	s = slices.Grow(s[:0], n)[:n]
+	clear(s)
+	return s
+}
