@@ -7,6 +7,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"heddle/yarnproxy/ipc"
 )
 
 // TestUpstreamStartedAgain: the only ResourceManager is waited for while it is started again, until the dial timeout. One
@@ -41,8 +43,17 @@ func TestUpstreamStartedAgain(t *testing.T) {
 			})
 			if tt.through {
 				connect(t, g.addr, attemptID(1)).register()
-			} else if c, err := net.Dial("tcp", g.addr); err != nil || !closed(c) {
-				t.Errorf("a connection to a ResourceManager that is down stays open (%v)", err)
+			} else {
+				c, err := net.Dial("tcp", g.addr)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, err := c.Write(ipc.AppendPreamble(nil, ipc.Preamble{Version: 9, Auth: ipc.AuthSASL})); err != nil {
+					t.Fatal(err)
+				}
+				if !closed(c) {
+					t.Error("a connection to a ResourceManager that is down stays open")
+				}
 			}
 			if n := tries.Load(); tt.tries > 0 && n != tt.tries || n < 1 || tt.tries == 0 && n < 2 {
 				t.Errorf("%d tries, want %d", n, tt.tries)
