@@ -36,6 +36,7 @@ func keepAnswers(f *fakeNameNode) http.Handler {
 // processorTime is what this process has used of the processors, which other work on
 // the machine changes less than the time on the clock.
 func processorTime(b *testing.B) time.Duration {
+	b.Helper()
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
 		b.Fatal(err)

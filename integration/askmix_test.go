@@ -14,8 +14,8 @@ import (
 	"heddle/core/asks"
 	"heddle/core/model"
 	"heddle/integration/hadoop"
-	"heddle/integration/unmanaged"
 	"heddle/integration/rmmodel"
+	"heddle/integration/unmanaged"
 	"heddle/yarnproxy/amrm/wire"
 )
 

@@ -51,9 +51,9 @@ const (
 	terasortReduces = 4
 )
 
-// terasortInput writes the input of a terasort, so many files on each host.
-func terasortInput(ctx context.Context, c *hadoop.Cluster, dir string, hosts []string, perHost, replicas int) error {
-	return c.ReplicatedTeraInput(ctx, dir, hosts, perHost, int64(terasortBytes/(len(hosts)*perHost)), replicas)
+// terasortInput is the input of a terasort, so many files on each host.
+func terasortInput(dir string, hosts []string, perHost, replicas int) hadoop.TeraFiles {
+	return hadoop.TeraFiles{Dir: dir, Hosts: hosts, PerHost: perHost, Size: int64(terasortBytes / (len(hosts) * perHost)), Replicas: replicas}
 }
 
 // terasort runs one into a directory below the trial's.
@@ -68,7 +68,7 @@ func oneJob(name, about string, hosts func(*hadoop.Cluster) []string, perHost, r
 	return &scenario{
 		name: name, about: about, policies: []string{"shufflewatcher"}, columns: []string{"application seconds"},
 		input: func(ctx context.Context, c *hadoop.Cluster) error {
-			return terasortInput(ctx, c, in, hosts(c), perHost, replicas)
+			return c.WriteTera(ctx, terasortInput(in, hosts(c), perHost, replicas))
 		},
 		run: func(r *trial) []float64 { return []float64{r.terasort(in, "").seconds()} },
 	}
@@ -132,7 +132,7 @@ func pair() *scenario {
 		input: func(ctx context.Context, c *hadoop.Cluster) error {
 			return errors.Join(
 				c.TeraInput(ctx, spread, c.Hosts(), 2, 16_500_000),
-				terasortInput(ctx, c, concentrated, c.HostsOf("/rack1"), 2, 1))
+				c.WriteTera(ctx, terasortInput(concentrated, c.HostsOf("/rack1"), 2, 1)))
 		},
 		run: func(r *trial) []float64 {
 			light := r.start("wordmean", spread, r.dir+"/mean")

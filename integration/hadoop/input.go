@@ -65,20 +65,28 @@ func (c *Cluster) Write(ctx context.Context, f File, content io.Reader) error {
 // file, whose only local host is the file's. Input on the hosts of one rack is
 // skewed, on [Network.Hosts] even. The size is in bytes and cut to whole rows of 100.
 func (c *Cluster) TeraInput(ctx context.Context, dir string, hosts []string, perHost int, size int64) error {
-	return c.ReplicatedTeraInput(ctx, dir, hosts, perHost, size, 1)
+	return c.WriteTera(ctx, TeraFiles{Dir: dir, Hosts: hosts, PerHost: perHost, Size: size})
 }
 
-// ReplicatedTeraInput is TeraInput with several replicas of each block. The first is on the file's
-// host, the others where the NameNode puts them by default: two on another rack.
-func (c *Cluster) ReplicatedTeraInput(ctx context.Context, dir string, hosts []string, perHost int, size int64, replicas int) error {
-	rows := size / rowBytes
-	if rows < 1 || perHost < 1 || len(hosts) == 0 {
+// TeraFiles are the files of a terasort's input.
+type TeraFiles struct {
+	Dir      string
+	Hosts    []string // where the first replica of each block is to be
+	PerHost  int
+	Size     int64 // of a file, in bytes; cut to whole rows of 100
+	Replicas int   // 1 by default; the NameNode puts the others where it does by default
+}
+
+// WriteTera writes files as TeraInput does.
+func (c *Cluster) WriteTera(ctx context.Context, f TeraFiles) error {
+	rows := f.Size / rowBytes
+	if rows < 1 || f.PerHost < 1 || len(f.Hosts) == 0 {
 		return errors.New("write input for terasort: no rows, files or hosts")
 	}
 	block := (rows*rowBytes + blockUnit - 1) / blockUnit * blockUnit
-	for i := range len(hosts) * perHost {
-		f := File{Path: fmt.Sprintf("%s/part-%05d", dir, i), Host: hosts[i%len(hosts)], Replicas: replicas, Block: block}
-		if err := c.Write(ctx, f, io.LimitReader(newTeraRows(i), rows*rowBytes)); err != nil {
+	for i := range len(f.Hosts) * f.PerHost {
+		file := File{Path: fmt.Sprintf("%s/part-%05d", f.Dir, i), Host: f.Hosts[i%len(f.Hosts)], Replicas: f.Replicas, Block: block}
+		if err := c.Write(ctx, file, io.LimitReader(newTeraRows(i), rows*rowBytes)); err != nil {
 			return err
 		}
 	}

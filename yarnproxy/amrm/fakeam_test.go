@@ -54,6 +54,7 @@ func tryConnect(tb testing.TB, address string, id wire.Attempt, qop string) (*fa
 
 // authenticate makes a connection one of an attempt.
 func authenticate(tb testing.TB, c net.Conn, id wire.Attempt, qop string) (*fakeAM, error) {
+	tb.Helper()
 	am := &fakeAM{t: tb, id: id, conn: c, in: ipc.NewReader(c, ipc.MaxFrame), client: []byte("0123456789abcdef"), call: 9}
 	c.SetDeadline(time.Now().Add(20 * time.Second))
 	hello := ipc.AppendPreamble(nil, ipc.Preamble{Version: 9, Auth: ipc.AuthSASL})

@@ -37,5 +37,5 @@ func connsFor(descriptors uint64) int {
 	if descriptors <= otherDescriptors+descriptorsPerConn {
 		return 1
 	}
-	return int(min((descriptors-otherDescriptors)/descriptorsPerConn, math.MaxInt32)) //nolint:gosec // at most MaxInt32
+	return int(min((descriptors-otherDescriptors)/descriptorsPerConn, math.MaxInt32))
 }
