@@ -17,8 +17,9 @@ type books struct {
 	allowed map[asks.Key]int32 // by how much ANY may exceed the shadow: what was untold when the relay last wrote it
 	missed  map[asks.Key]int32 // what a restarted relay cannot know to be granted, until the application says its count again
 	wanted  map[asks.Key][]model.RackID
-	hungry  map[asks.Key]int // seconds without a container although there is room
-	first   *asks.Key        // that was served first in this second: nodes may have been used up before later keys
+	blurred map[asks.Key]bool // rows came back at the ResourceManager that a relay in its resync may not have read: racks are not checked
+	hungry  map[asks.Key]int  // seconds without a container although there is room
+	first   *asks.Key         // that was served first in this second: nodes may have been used up before later keys
 }
 
 func newBooks(app App) books {
@@ -38,7 +39,7 @@ func newBooks(app App) books {
 // forget starts anew, as the ResourceManager does after a failover.
 func (b *books) forget() {
 	b.shadow, b.untold, b.allowed = map[asks.Key]int32{}, map[asks.Key]int32{}, map[asks.Key]int32{}
-	b.missed, b.wanted = map[asks.Key]int32{}, map[asks.Key][]model.RackID{}
+	b.missed, b.wanted, b.blurred = map[asks.Key]int32{}, map[asks.Key][]model.RackID{}, map[asks.Key]bool{}
 }
 
 // restarted enters a restart of the relay, which takes what is pending for what
@@ -57,6 +58,7 @@ func (b *books) applied(own *asks.Request, out *sent, rm *RM, result *Result) st
 		if row.Name == model.AnyName {
 			b.shadow[row.Key] = row.Count
 			said[row.Key] = true
+			b.blurred[row.Key] = b.blurred[row.Key] && row.Count > 0
 		}
 	}
 	for i := range out.Rows {
@@ -98,7 +100,7 @@ func (b *books) allocated(c *Container, result *Result, rack model.RackID) strin
 		return ""
 	}
 	result.Strict++
-	if wanted := b.wanted[c.Key]; !slices.Contains(wanted, rack) {
+	if wanted := b.wanted[c.Key]; !b.blurred[c.Key] && !slices.Contains(wanted, rack) {
 		return fmt.Sprintf("%v: a strict ask was met on %s, and the plan wants %v", c.Key, rack, wanted)
 	}
 	return ""
@@ -111,8 +113,10 @@ func (b *books) delivered(answer *asks.Response) {
 	}
 }
 
-// died enters containers that die before anybody was told of them: they are asked for again.
-func (b *books) died(rm *RM, kill func()) {
+// died enters containers that die before anybody was told of them: they are asked
+// for again. A relay in its resync that has read the rows before does not know of
+// it until the application drops the key.
+func (b *books) died(rm *RM, resyncing bool, kill func()) {
 	before := map[asks.Key]int{}
 	for key := range b.stages { // order-free: every key on its own
 		before[key] = rm.Untold(key)
@@ -122,5 +126,6 @@ func (b *books) died(rm *RM, kill func()) {
 		again := int32(before[key] - rm.Untold(key))
 		b.shadow[key] += again
 		b.untold[key] -= again
+		b.blurred[key] = b.blurred[key] || again > 0 && resyncing
 	}
 }

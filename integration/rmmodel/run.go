@@ -267,6 +267,9 @@ func (r *run) resync() {
 	r.forget()
 }
 
+// resyncing reports whether there is a relay that does not know all of the application's asks.
+func (r *run) resyncing() bool { return r.relay != nil && r.relay.asks.State() != asks.InSync }
+
 func (r *run) restart() {
 	r.restarted(r.rm)
 	r.relay.restart()
@@ -319,7 +322,7 @@ func (r *run) start(e Event, second int) {
 	undo := func(f func()) { r.undo[end] = append(r.undo[end], f) }
 	switch e.Kind {
 	case LoseNode:
-		r.died(r.rm, func() { r.rm.Lose(e.Place) })
+		r.died(r.rm, r.resyncing(), func() { r.rm.Lose(e.Place) })
 		undo(func() { r.rm.Restore(e.Place) })
 	case FillRack:
 		rack := model.RackID(e.Place)
@@ -331,7 +334,7 @@ func (r *run) start(e Event, second int) {
 	case Withdraw:
 		r.am.Withdraw(e.Stage, model.Time(end*1000))
 	case Preempt:
-		r.died(r.rm, func() { r.preempt(e.N) })
+		r.died(r.rm, r.resyncing(), func() { r.preempt(e.N) })
 	case Restart:
 		if r.relay != nil {
 			r.restart()
