@@ -53,3 +53,22 @@ func TestAdoptAfterGrants(t *testing.T) {
 		t.Errorf("the pin is undone with %+v, want 2 anywhere first", edit.Rows)
 	}
 }
+
+// TestAdoptAfterIgnoredCall: the first call after a restart repeats one that an
+// earlier relay edited, and is ignored. A row that it takes back is still there.
+func TestAdoptAfterIgnoredCall(t *testing.T) {
+	t.Parallel()
+	key := asks.Key{Priority: 10, RequestID: -1}
+	pass := &asks.Intent{Pass: model.PassStale}
+	a := asks.NewAttempt(asks.Limits{})
+	a.Request(500, &asks.Request{ResponseID: 7, Rows: []asks.Row{
+		{Key: key, Name: model.AnyName, Count: 2, Relax: true}, {Key: key, Name: "/rack1", Relax: true},
+	}}, pass)
+	a.Reconcile(1000, 1000, []model.AskRow{
+		{Priority: 10, RequestID: -1, ResourceName: "*", Count: 2},
+		{Priority: 10, RequestID: -1, ResourceName: "/rack1", Count: 2, RelaxLocality: true},
+	})
+	if got, want := text(a.Request(2000, &asks.Request{ResponseID: 8}, pass)), "10: *=2 /rack1=0\n(10 : restore)\n"; got != want {
+		t.Errorf("the next call is %s, want %s", got, want)
+	}
+}

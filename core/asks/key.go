@@ -209,6 +209,9 @@ func (k *key) clearSent() {
 func (k *key) adopt(p *model.AskRow) {
 	said := k.recent.names[p.ResourceName]
 	if said && p.RelaxLocality {
+		if _, sent := k.RM[p.ResourceName]; !sent { // taken back in a call that the ResourceManager ignored, if it was a repetition
+			k.RM[p.ResourceName] = sentRow{Count: narrow(p.Count), Relax: true}
+		}
 		return
 	}
 	k.RM[p.ResourceName] = sentRow{Count: narrow(p.Count), Relax: p.RelaxLocality}
