@@ -23,6 +23,7 @@ import (
 
 	"heddle/core/model"
 	"heddle/yarnproxy/ipc"
+	"heddle/yarnproxy/ipc/ipctest"
 	"heddle/yarnproxy/rest"
 )
 
@@ -482,7 +483,7 @@ func TestNeedLocation(t *testing.T) {
 		need := rapid.Uint64Range(0, 1).Draw(rt, "need")
 		request = varint(request, 3, need)
 		call := ipc.Call{Method: []byte(method), Protocol: []byte(clientProtocol), Version: 1}
-		frame := ipc.AppendRequest(nil, ipc.CallHeader(id, make([]byte, 16)), &call, request)
+		frame := ipc.AppendRequest(nil, ipctest.CallHeader(id, make([]byte, 16)), &call, request)
 		if rapid.Bool().Draw(rt, "noise") {
 			frame = rapid.SliceOf(rapid.Byte()).Draw(rt, "frame")
 		}

@@ -7,39 +7,64 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strings"
 	"time"
 
 	"heddle/yarnproxy/ipc"
 	"heddle/yarnproxy/ipc/ipctest"
 )
 
-// protocol is the one that ApplicationMasters speak on the scheduler port.
-const protocol = "org.apache.hadoop.yarn.api.ApplicationMasterProtocolPB"
+// The protocols of the ResourceManager's ports.
+const (
+	schedulerProtocol = "org.apache.hadoop.yarn.api.ApplicationMasterProtocolPB" // ApplicationMasters speak it on the scheduler port
+	clientProtocol    = "org.apache.hadoop.yarn.api.ApplicationClientProtocolPB"
+)
 
-// conn is an authenticated connection to a scheduler address.
+// conn is a connection to the ResourceManager, for the calls of one protocol. It makes one call at a time.
 type conn struct {
-	address string
-	net     net.Conn
-	in      *ipc.Reader
-	client  [16]byte
-	call    int32
+	address  string
+	protocol string
+	net      net.Conn
+	in       *ipc.Reader
+	client   [16]byte
+	call     int32
 }
 
 // dial connects and authenticates with an attempt's token, as an ApplicationMaster does.
 func dial(ctx context.Context, address string, secret ipctest.Secret) (*conn, error) {
+	return open(ctx, address, schedulerProtocol, func(c *conn) error { return c.authenticate(secret) })
+}
+
+// dialAs connects a user by simple authentication.
+func dialAs(ctx context.Context, address, user string) (*conn, error) {
+	return open(ctx, address, clientProtocol, func(c *conn) error {
+		return c.begin(ipc.AppendPreamble(nil, ipc.Preamble{Version: 9, Auth: ipc.AuthNone}), []byte(user))
+	})
+}
+
+func open(ctx context.Context, address, protocol string, begin func(*conn) error) (*conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
 	n, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
 	if err != nil {
 		return nil, fmt.Errorf("connect to %s: %w", address, err)
 	}
-	c := &conn{address: address, net: n, in: ipc.NewReader(n, maxAnswer), call: 9} // as MapReduce's, which is not at 0
-	_, _ = rand.Read(c.client[:])                                                  // never fails
-	if err := c.bounded(ctx, func() error { return c.authenticate(secret) }); err != nil {
+	c := &conn{address: address, protocol: protocol, net: n, in: ipc.NewReader(n, maxAnswer), call: 9} // as MapReduce's, which is not at 0
+	_, _ = rand.Read(c.client[:])                                                                      // never fails
+	if err := c.bounded(ctx, func() error { return begin(c) }); err != nil {
 		_ = n.Close()
 		return nil, fmt.Errorf("authenticate at %s: %w", address, err)
 	}
 	return c, nil
+}
+
+// begin sends the connection context after what is before it.
+func (c *conn) begin(before, user []byte) error {
+	context := ipctest.AppendContext(nil, ipc.Context{User: user, Protocol: []byte(c.protocol)})
+	if _, err := c.net.Write(ipc.AppendRequest(before, ipctest.ContextHeader(c.client[:]), nil, context)); err != nil {
+		return fmt.Errorf("send the connection context: %w", err)
+	}
+	return nil
 }
 
 // bounded runs an exchange, which ends with an error when ctx does.
@@ -83,11 +108,7 @@ func (c *conn) authenticate(secret ipctest.Secret) error {
 	if done.State != ipc.SASLSuccess || !bytes.Equal(done.Token, want) {
 		return errors.New("the server does not prove that it knows the token's password")
 	}
-	_, err = c.net.Write(ipc.AppendRequest(nil, ipc.ContextHeader(c.client[:]), nil, ipc.AppendContext(nil, ipc.Context{Protocol: []byte(protocol)})))
-	if err != nil {
-		return fmt.Errorf("send the connection context: %w", err)
-	}
-	return nil
+	return c.begin(nil, nil)
 }
 
 // sasl sends a SASL message after what is before it, and reads the answer, which
@@ -108,8 +129,8 @@ func (c *conn) invoke(ctx context.Context, method string, request []byte) (body 
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
 	c.call++
-	call := ipc.Call{Method: []byte(method), Protocol: []byte(protocol), Version: 1}
-	frame := ipc.AppendRequest(nil, ipc.CallHeader(c.call, c.client[:]), &call, request)
+	call := ipc.Call{Method: []byte(method), Protocol: []byte(c.protocol), Version: 1}
+	frame := ipc.AppendRequest(nil, ipctest.CallHeader(c.call, c.client[:]), &call, request)
 	err = c.bounded(ctx, func() error {
 		if _, err := c.net.Write(frame); err != nil {
 			return fmt.Errorf("send the call: %w", err)
@@ -123,7 +144,19 @@ func (c *conn) invoke(ctx context.Context, method string, request []byte) (body 
 	return body, nil
 }
 
-// answer reads the answer to a call. A refusal is an *ipc.RemoteError.
+// RemoteError is the answer of a server that a call failed.
+type RemoteError struct {
+	Class   string // of the exception, in Java's full spelling
+	Message string
+}
+
+// Error implements error. Only the first line of the message is in it: the rest is Java's stack.
+func (e *RemoteError) Error() string {
+	line, _, _ := strings.Cut(e.Message, "\n")
+	return e.Class + ": " + line
+}
+
+// answer reads the answer to a call. A refusal is a *RemoteError.
 func (c *conn) answer(call int32) ([]byte, error) {
 	frame, err := c.in.Next()
 	if err != nil {
@@ -134,7 +167,7 @@ func (c *conn) answer(call int32) ([]byte, error) {
 	case err != nil:
 		return nil, err
 	case h.Status != ipc.StatusSuccess:
-		return nil, &ipc.RemoteError{Class: string(h.Exception), Message: string(h.Message), Fatal: h.Status == ipc.StatusFatal}
+		return nil, &RemoteError{Class: string(h.Exception), Message: string(h.Message)}
 	case h.CallID != call:
 		return nil, fmt.Errorf("the answer is to call %d, not to %d", h.CallID, call)
 	}

@@ -117,13 +117,11 @@ func post(ctx context.Context, url string, body, answer any) error {
 func (am *AM) fetchToken(ctx context.Context, o Options) error {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
-	c, err := ipc.Dial(ctx, o.Client, ipc.Options{
-		User: o.User, Protocol: "org.apache.hadoop.yarn.api.ApplicationClientProtocolPB", Timeout: callTime, MaxResponse: maxAnswer,
-	})
+	c, err := dialAs(ctx, o.Client, o.User)
 	if err != nil {
 		return err // names the address
 	}
-	defer c.Close() //nolint:errcheck // always nil
+	defer c.net.Close() //nolint:errcheck // all answers have been read
 	request, err := reportRequest(am.ID)
 	if err != nil {
 		return err
@@ -131,7 +129,7 @@ func (am *AM) fetchToken(ctx context.Context, o Options) error {
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		body, err := c.Call(ctx, "getApplicationReport", request)
+		body, err := c.invoke(ctx, "getApplicationReport", request)
 		if err != nil {
 			return err // names method and address
 		}

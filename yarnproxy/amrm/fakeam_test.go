@@ -90,7 +90,7 @@ func authenticate(tb testing.TB, c net.Conn, id wire.Attempt, qop string) (*fake
 		return nil, fmt.Errorf("no success: %v, %w", m.State, err)
 	}
 	if qop == "auth" {
-		_, err = c.Write(ipc.AppendRequest(nil, ipc.ContextHeader(am.client), nil, ipc.AppendContext(nil, ipc.Context{Protocol: []byte(protocol)})))
+		_, err = c.Write(ipc.AppendRequest(nil, ipctest.ContextHeader(am.client), nil, ipctest.AppendContext(nil, ipc.Context{Protocol: []byte(protocol)})))
 	}
 	return am, err
 }
@@ -119,7 +119,7 @@ func (am *fakeAM) nextSASL() (ipc.SASL, error) {
 // frame builds a call.
 func (am *fakeAM) frame(method string, body []byte) []byte {
 	am.call++
-	h := ipc.CallHeader(am.call, am.client)
+	h := ipctest.CallHeader(am.call, am.client)
 	h.CallerContext = []byte("mr_appmaster_" + am.id.String())
 	return ipc.AppendRequest(nil, h, &ipc.Call{Method: []byte(method), Protocol: []byte(protocol), Version: 1}, body)
 }

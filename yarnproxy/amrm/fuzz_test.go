@@ -55,7 +55,7 @@ func hello(am *fakeAM, qop string) []byte {
 	b = append(b, am.sasl(ipc.SASL{State: ipc.SASLNegotiate})...)
 	token := ipctest.AppendDigest(nil, &ipc.Digest{Username: tokenOf(am.id), Nonce: "n", CNonce: "c", NC: "1", URI: "/default", QOP: qop, Response: "r"})
 	b = append(b, am.sasl(ipc.SASL{State: ipc.SASLInitiate, Token: token})...)
-	return append(b, ipc.AppendRequest(nil, ipc.ContextHeader(am.client), nil, ipc.AppendContext(nil, ipc.Context{Protocol: []byte(protocol)}))...)
+	return append(b, ipc.AppendRequest(nil, ipctest.ContextHeader(am.client), nil, ipctest.AppendContext(nil, ipc.Context{Protocol: []byte(protocol)}))...)
 }
 
 // success is what a ResourceManager says to it.

@@ -10,7 +10,7 @@ import (
 // heartbeat is the frame of an empty allocate call, about as long as that of a
 // MapReduce ApplicationMaster.
 func heartbeat() []byte {
-	h := ipc.CallHeader(10, []byte("0123456789abcdef"))
+	h := ipctest.CallHeader(10, []byte("0123456789abcdef"))
 	h.CallerContext = []byte(attempt)
 	return ipc.AppendRequest(nil, h, &ipc.Call{Method: []byte("allocate"), Protocol: []byte("org.apache.hadoop.yarn.api.ApplicationMasterProtocolPB"), Version: 1}, []byte{0x1a, 0, 0x20, 9, 0x2d, 0, 0, 0, 0x3f})
 }

@@ -14,7 +14,7 @@ func AppendPreamble(dst []byte, p Preamble) []byte {
 // AppendRequest appends the frame of a request, length prefix included. With a
 // call, body is its request message, of which nil is an empty one. Without,
 // body is the message that follows the header directly, such as that of
-// AppendSASL or AppendContext, and nil is none, as in a ping.
+// AppendSASL, and nil is none, as in a ping.
 func AppendRequest(dst []byte, h RequestHeader, c *Call, body []byte) []byte {
 	start := len(dst)
 	dst = append(dst, 0, 0, 0, 0)
@@ -70,33 +70,6 @@ func AppendSASL(dst []byte, s SASL) []byte {
 		})
 	}
 	return dst
-}
-
-// AppendContext appends IpcConnectionContextProto, the body of a request with
-// ContextHeader. Without a user the user is there but empty, as it is when a
-// token says who calls.
-func AppendContext(dst []byte, c Context) []byte {
-	dst = protowire.AppendTag(dst, 2, protowire.BytesType)
-	dst = appendMessage(dst, func(dst []byte) []byte {
-		if c.User != nil {
-			dst = appendBytes(dst, 1, c.User)
-		}
-		if c.RealUser != nil {
-			dst = appendBytes(dst, 2, c.RealUser)
-		}
-		return dst
-	})
-	return appendBytes(dst, 3, c.Protocol)
-}
-
-// CallHeader is the header of a call.
-func CallHeader(id int32, clientID []byte) RequestHeader {
-	return RequestHeader{Kind: KindProtobuf, Op: OpFinal, CallID: id, ClientID: clientID}
-}
-
-// ContextHeader is the header of a connection context.
-func ContextHeader(clientID []byte) RequestHeader {
-	return RequestHeader{Kind: KindProtobuf, Op: OpFinal, CallID: CallContext, ClientID: clientID, RetryCount: -1}
 }
 
 // SASLHeader is the header of a SASL frame of a client.

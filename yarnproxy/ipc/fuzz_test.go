@@ -62,13 +62,13 @@ func (c *cutter) Read(p []byte) (int, error) {
 }
 
 func FuzzRequest(f *testing.F) {
-	h := ipc.CallHeader(10, []byte("0123456789abcdef"))
+	h := ipctest.CallHeader(10, []byte("0123456789abcdef"))
 	h.CallerContext = []byte(attempt)
 	call := ipc.Call{Method: []byte("allocate"), Protocol: []byte("org.apache.hadoop.yarn.api.ApplicationMasterProtocolPB"), Version: 1}
 	f.Add(ipc.AppendRequest(nil, h, &call, []byte{0x20, 1})[4:], []byte("new"))
 	f.Add(ipc.AppendRequest(nil, ipc.SASLHeader(), nil, ipc.AppendSASL(nil, ipc.SASL{}))[4:], []byte{})
-	f.Add(ipc.AppendRequest(nil, ipc.ContextHeader(nil), nil, ipc.AppendContext(nil, ipc.Context{User: []byte("u")}))[4:], []byte{})
-	f.Add(ipc.AppendRequest(nil, ipc.CallHeader(ipc.CallPing, nil), nil, nil)[4:], []byte{})
+	f.Add(ipc.AppendRequest(nil, ipctest.ContextHeader(nil), nil, ipctest.AppendContext(nil, ipc.Context{User: []byte("u")}))[4:], []byte{})
+	f.Add(ipc.AppendRequest(nil, ipctest.CallHeader(ipc.CallPing, nil), nil, nil)[4:], []byte{})
 	f.Add([]byte{0x88, 0, 8, 2, 0x10, 0, 0x18, 2, 0x22, 0, 0x83, 0, 0x0a, 1, 0x61, 0x80, 0}, []byte{1})
 	f.Fuzz(func(t *testing.T, payload, newBody []byte) {
 		h, rest, err := ipc.ParseRequest(payload)

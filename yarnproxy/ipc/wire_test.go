@@ -49,7 +49,7 @@ func TestBytesOfHadoop(t *testing.T) {
 	if err != nil || got.CallID != ipc.CallSASL || got.Status != ipc.StatusSuccess || !bytes.Equal(body, []byte{0x10, 0}) {
 		t.Errorf("SASL response: %+v %x %v", got, body, err)
 	}
-	context := ipc.AppendContext(nil, ipc.Context{Protocol: []byte("P")})
+	context := ipctest.AppendContext(nil, ipc.Context{Protocol: []byte("P")})
 	if diff := cmp.Diff(unhex(t, "12 00 1a 01 50"), context); diff != "" {
 		t.Errorf("context with a token (-want +got):\n%s", diff)
 	}
@@ -132,7 +132,7 @@ func TestSASLAndContextRoundTrip(t *testing.T) {
 			t.Fatalf("%v (-want +got):\n%s", err, diff)
 		}
 		c := ipc.Context{User: anyBytes(20).Draw(t, "user"), RealUser: anyBytes(20).Draw(t, "real"), Protocol: anyBytes(60).Draw(t, "protocol")}
-		gotContext, err := ipctest.ParseContext(ipc.AppendContext(nil, c))
+		gotContext, err := ipctest.ParseContext(ipctest.AppendContext(nil, c))
 		if diff := cmp.Diff(c, gotContext); diff != "" || err != nil {
 			t.Fatalf("%v (-want +got):\n%s", err, diff)
 		}
@@ -235,8 +235,8 @@ func TestPreamble(t *testing.T) {
 // TestReplaceBodyOfAnother: a body that is not the frame's changes nothing.
 func TestReplaceBodyOfAnother(t *testing.T) {
 	t.Parallel()
-	frame := ipc.AppendRequest(nil, ipc.CallHeader(1, []byte("0123456789abcdef")), &ipc.Call{Method: []byte("allocate")}, []byte("abc"))
-	long := ipc.AppendRequest(nil, ipc.CallHeader(1, []byte("0123456789abcdef")), nil, []byte("abc"))
+	frame := ipc.AppendRequest(nil, ipctest.CallHeader(1, []byte("0123456789abcdef")), &ipc.Call{Method: []byte("allocate")}, []byte("abc"))
+	long := ipc.AppendRequest(nil, ipctest.CallHeader(1, []byte("0123456789abcdef")), nil, []byte("abc"))
 	for _, f := range [][]byte{frame, long, frame[:3], frame[:20], {}} {
 		if got := ipc.ReplaceBody(nil, f, []byte("ab"), []byte("xyz")); !bytes.Equal(got, f) {
 			t.Errorf("%x became %x", f, got)

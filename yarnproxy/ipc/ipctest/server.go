@@ -1,6 +1,5 @@
-// Package ipctest is the server's side of Hadoop RPC, and the credentials of a
-// client with a token, for tests: package ipc writes only what a client and a
-// relay write.
+// Package ipctest is the parts of Hadoop RPC that tests need and heddle does not: those of a server, and of a client
+// that calls for itself. Package ipc writes only what a relay writes.
 package ipctest
 
 import (
