@@ -39,6 +39,9 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asHeddle) != "" {
 		main()
 	}
+	if address := os.Getenv(asScheduler); address != "" {
+		runScheduler(address)
+	}
 	goleak.VerifyTestMain(m)
 }
 

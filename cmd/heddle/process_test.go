@@ -33,7 +33,7 @@ type process struct {
 }
 
 // spawn starts a heddle. It is killed at the end of the test if it still runs.
-func spawn(t *testing.T, args ...string) *process {
+func spawn(t testing.TB, args ...string) *process {
 	t.Helper()
 	return spawnIn(t, nil, args...)
 }

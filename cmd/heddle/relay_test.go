@@ -61,7 +61,7 @@ func says(t *testing.T, c net.Conn, text string) {
 // same. Its port is below those that the kernel gives to servers and clients that
 // name none (32768 and above, ip_local_port_range), so that nobody else's takes it
 // between the two.
-func freePort(t *testing.T) string {
+func freePort(t testing.TB) string {
 	t.Helper()
 	for range 100 {
 		addr := fmt.Sprintf("127.0.0.1:%d", 20000+rand.IntN(10000))
