@@ -52,7 +52,8 @@ type RelayConfig struct {
 	// The host and port at which 'heddle relay' serves /metrics and /healthz.
 	WebListenAddress string `yaml:"web_listen_address" default:"127.0.0.1:7908" format:"listen"`
 	// How long a client may take from the start of its connection until the ResourceManager
-	// has accepted its token. Then the relay closes the connection.
+	// has accepted its token, the time that the relay takes to connect to the ResourceManager
+	// not counted. Then the relay closes the connection.
 	AuthTimeout strict.Duration `yaml:"auth_timeout" default:"10s" range:"1s..5m" advanced:"true"`
 	// How many of the `relay.max_connections` may be of clients that have not authenticated.
 	// The relay closes further ones. `0` is a quarter.

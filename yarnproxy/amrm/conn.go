@@ -19,8 +19,9 @@ import (
 type conn struct {
 	relay   *Relay
 	address netip.Addr // of the client
-	up      lane       // what the client sends
-	down    lane       // what the ResourceManager sends
+	start   time.Time
+	up      lane // what the client sends
+	down    lane // what the ResourceManager sends
 	session session
 	// authenticated is set once the ResourceManager has accepted the client's token.
 	authenticated atomic.Bool
@@ -38,7 +39,7 @@ type conn struct {
 }
 
 func newConn(r *Relay, client net.Conn) *conn {
-	c := &conn{relay: r, address: addressOf(client)}
+	c := &conn{relay: r, address: addressOf(client), start: r.clock()}
 	c.up = newLane(c, client, nil)
 	c.expiry = time.AfterFunc(r.opts.Conns.AuthTimeout, c.expire)
 	return c
@@ -63,7 +64,12 @@ func (c *conn) run(ctx context.Context, dial func(context.Context) (net.Conn, er
 	if err != nil {
 		return
 	}
+	if !c.expiry.Stop() { // dialling has a limit of its own, and is no fault of the client
+		return // too late
+	}
+	left := c.relay.opts.Conns.AuthTimeout - c.relay.clock().Sub(c.start)
 	rm, err := dial(ctx)
+	c.expiry.Reset(left)
 	if err != nil || !c.connect(rm) || c.begin(hello) != nil {
 		return
 	}

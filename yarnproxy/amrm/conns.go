@@ -15,7 +15,7 @@ type ConnLimits struct {
 	Total           int           // at once; 0: 10,000
 	Unauthenticated int           // of those, the ones whose token the ResourceManager has not accepted; 0: a quarter
 	PerAddress      int           // of those, the ones from one IP address; 0: 256
-	AuthTimeout     time.Duration // from a connection's start until its token is accepted; 0: 10 s
+	AuthTimeout     time.Duration // from a connection's start until its token is accepted, without the time to dial; 0: 10 s
 }
 
 func (l ConnLimits) orDefault() ConnLimits {

@@ -28,6 +28,7 @@ type piped struct {
 	relay  *Relay
 	client net.Conn
 	start  time.Time
+	slow   time.Duration // that dialling takes
 	dialed chan net.Conn // the ResourceManager's end, once it was dialled
 	ended  chan struct{}
 }
@@ -39,6 +40,7 @@ func newPiped(t *testing.T) *piped {
 		Listeners: []Listener{{Address: ":0", Upstream: "rm:8030"}}, Guide: newFakeGuide(), Enforce: true,
 		Stages: []StageRule{{Type: "MAPREDUCE", Stage: model.StageReduce}}, Limits: asks.Limits{MaxKeys: 10, MaxRows: 5000}, Logger: hclog.NewNullLogger(),
 		Dial: func(context.Context, string, string) (net.Conn, error) {
+			time.Sleep(p.slow)
 			ours, theirs := net.Pipe()
 			p.dialed <- theirs
 			return ours, nil
@@ -92,7 +94,7 @@ func prefixed(length uint32, b []byte) []byte {
 }
 
 // TestAuthTimeout: whatever a client that does not authenticate does or leaves undone, its connection ends 10 s after it
-// began, and its ResourceManager is dialled after a whole preamble only.
+// began, the time to dial aside, and its ResourceManager is dialled after a whole preamble only.
 func TestAuthTimeout(t *testing.T) {
 	t.Parallel()
 	negotiate := ipctest.AppendResponse(nil, ipc.ResponseHeader{CallID: ipc.CallSASL, ClientID: []byte{}}, ipc.AppendSASL(nil, ipc.SASL{State: ipc.SASLNegotiate}))
@@ -100,6 +102,7 @@ func TestAuthTimeout(t *testing.T) {
 	for name, test := range map[string]struct {
 		client, rm func(net.Conn) // what each of them does
 		dials      bool
+		slow       time.Duration
 	}{
 		"silent":          {client: func(net.Conn) {}},
 		"half a preamble": {client: func(c net.Conn) { c.Write([]byte("hrp")) }},
@@ -109,7 +112,8 @@ func TestAuthTimeout(t *testing.T) {
 				time.Sleep(time.Second)
 			}
 		}, rm: discard, dials: true},
-		"preamble":     {client: func(c net.Conn) { c.Write(saslPreamble()) }, rm: discard, dials: true},
+		"preamble": {client: func(c net.Conn) { c.Write(saslPreamble()) }, rm: discard, dials: true},
+		"a ResourceManager that is slow to connect": {client: func(c net.Conn) { time.Sleep(9 * time.Second); c.Write(saslPreamble()) }, rm: discard, dials: true, slow: 50 * time.Second},
 		"half a frame": {client: func(c net.Conn) { c.Write(append(saslPreamble(), prefixed(60_000, make([]byte, 5000))...)) }, rm: discard, dials: true},
 		"calls without end": {client: func(c net.Conn) {
 			c.Write(saslPreamble())
@@ -134,6 +138,7 @@ func TestAuthTimeout(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				p := newPiped(t)
+				p.slow = test.slow
 				var both sync.WaitGroup
 				both.Go(func() { test.client(p.client) })
 				dials := false
@@ -145,7 +150,7 @@ func TestAuthTimeout(t *testing.T) {
 						rm.Close()
 					}
 				})
-				p.over(10*time.Second, model.RefuseAuthTimeout)
+				p.over(test.slow+10*time.Second, model.RefuseAuthTimeout)
 				close(p.dialed)
 				p.client.Close()
 				both.Wait()
