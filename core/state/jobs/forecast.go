@@ -2,6 +2,9 @@ package jobs
 
 import "heddle/core/shuffle"
 
+// mapReduce is the type of applications that report how many maps they have.
+const mapReduce = "MAPREDUCE"
+
 // unknownDeviation is how far the outputs of a job's maps are taken to differ until two of them are known.
 const unknownDeviation = 0.5
 
@@ -12,7 +15,10 @@ func (j *Job) Forecast(f *shuffle.Forecast, racks int) (known bool) {
 	s := j.Map
 	m := shuffle.MapFacts{Launched: s.launched, Complete: s.completed.ByRack(), Total: s.Tasks(), Done: s.Completed, Bound: j.reported.asks.bound, Local: s.demand.ByRack(), Deviation: unknownDeviation}
 	m.Reported, m.Output = s.completed.Reported()
-	if s.Total == 0 { // containers that ended are in no report, and their output is where they ran
+	switch {
+	case s.Total == 0 && j.Type == mapReduce: // it tells how many there are as soon as it is asked
+		m.Launched, m.Complete, m.Bound = nil, nil, nil
+	case s.Total == 0: // containers that ended are in no report, and their output is where they ran
 		m.Launched = s.seen
 		m.Total = s.Pending
 		for _, n := range s.seen {
