@@ -148,6 +148,8 @@ func (s *script) plan(t *testing.T, d *datadriven.TestData) {
 		case "none":
 			delete(s.plans, stage)
 			return
+		case "uncertain":
+			target.Reason = model.ReasonUncertain
 		case "hold":
 			target.Hold, target.Reason = true, model.ReasonHoldWhileSaturated
 		case "until":
