@@ -1,11 +1,5 @@
 package policy
 
-import (
-	"strings"
-
-	"heddle/core/model"
-)
-
 // Live is what plans do to the asks of applications where a relay enforces them. The
 // rank in a plan does nothing there: no ask carries one.
 type Live uint8
@@ -31,28 +25,6 @@ func (l Live) Names() []string {
 		}
 	}
 	return names
-}
-
-// String returns the names in one text.
-func (l Live) String() string { return strings.Join(l.Names(), ", ") }
-
-// LiveOf returns what a plan does live.
-func LiveOf(p *model.Plan) (l Live) {
-	if p.Hold {
-		l |= Holds
-	}
-	if len(p.Racks) == 0 {
-		return l
-	}
-	switch p.Stage {
-	case model.StageMap:
-		l |= MapRacks
-	case model.StageReduce:
-		l |= ReduceRacks
-	case model.StageOther, model.StageAM:
-		l |= ExecutorRacks
-	}
-	return l
 }
 
 // LiveAtDefaults returns what the plans of the policy do live at its default parameters:

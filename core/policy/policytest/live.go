@@ -2,6 +2,7 @@ package policytest
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"heddle/core/engine"
@@ -41,14 +42,35 @@ func CheckLive(e policy.Entry, first uint64, scenes int) error {
 			return fmt.Errorf("scene of seed %d: %w", first+i, err)
 		}
 		if more := found &^ declared; more != 0 {
-			return fmt.Errorf("scene of seed %d: plans do %s, which is not declared", first+i, more)
+			return fmt.Errorf("scene of seed %d: plans do %s, which is not declared", first+i, named(more))
 		}
 		seen |= found
 	}
 	if missing := declared &^ seen; missing != 0 {
-		return fmt.Errorf("declares %s, which no plan of %d scenes does", missing, scenes)
+		return fmt.Errorf("declares %s, which no plan of %d scenes does", named(missing), scenes)
 	}
 	return nil
+}
+
+func named(l policy.Live) string { return strings.Join(l.Names(), ", ") }
+
+// liveOf returns what a plan does live.
+func liveOf(p *model.Plan) (l policy.Live) {
+	if p.Hold {
+		l |= policy.Holds
+	}
+	if len(p.Racks) == 0 {
+		return l
+	}
+	switch p.Stage {
+	case model.StageMap:
+		l |= policy.MapRacks
+	case model.StageReduce:
+		l |= policy.ReduceRacks
+	case model.StageOther, model.StageAM:
+		l |= policy.ExecutorRacks
+	}
+	return l
 }
 
 // live returns what the plans of a session do, those that the engine counts from offers
@@ -75,7 +97,7 @@ func (t *trial) live() (seen policy.Live, err error) {
 			return 0, err
 		}
 		for i := range plans {
-			seen |= policy.LiveOf(&plans[i])
+			seen |= liveOf(&plans[i])
 		}
 	}
 	return seen, nil
