@@ -222,7 +222,7 @@ func (k *key) adopt(p *model.AskRow) {
 		k.Own[p.ResourceName] = ownRow{Count: narrow(p.Count), Relax: true}
 	}
 	if !p.RelaxLocality {
-		k.Steered, k.Adopted = true, true
+		k.Steered, k.Resend, k.Adopted = true, true, true
 	}
 }
 

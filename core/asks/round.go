@@ -97,9 +97,8 @@ func (r *round) decide() {
 		case k.outstanding() == 0:
 			r.recordPassed(k)
 			r.show(k, verdict{})
-		case k.Adopted:
-			r.revert(k)
 		default:
+			r.dropAdopted(k)
 			r.decideKey(k)
 		}
 		if k.Large {
@@ -356,14 +355,15 @@ func (r *round) recordPassed(k *key) {
 	}
 }
 
-// revert sends an adopted key's ANY relaxed, and takes back the rows that an
-// earlier relay added: all others, but for maps, which have rows of their own.
-func (r *round) revert(k *key) {
+// dropAdopted takes the rows that an earlier relay added to an adopted key off the
+// application's own: all but ANY, and those of maps, which have rows of their own.
+func (r *round) dropAdopted(k *key) {
+	if !k.Adopted {
+		return
+	}
 	k.Adopted = false
 	if !k.plan.staged || k.plan.stage != model.StageMap {
 		maps.DeleteFunc(k.Own, func(name string, _ ownRow) bool { return name != model.AnyName && !k.recent.names[name] })
 	}
 	r.change()
-	r.show(k, verdict{})
-	r.pass(k, "")
 }

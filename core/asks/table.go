@@ -185,7 +185,8 @@ func (t *Table) register(running []Grant, site *Site) {
 // adopt completes a resync with the rows that the ResourceManager held at a time
 // after it began. Rows that the application has not sent since are taken from
 // them. Strict rows that no application of its kind sends
-// are what an earlier relay left: they are undone at the next call.
+// are what an earlier relay left: the next call replaces them, by rows for the plan
+// or by the application's own.
 //
 // Of a key of which containers were granted after the read, and the application has
 // not said what it still wants, the rows count too many. It is left alone: all is
