@@ -68,7 +68,7 @@ func oneJob(name, about string, hosts func(*hadoop.Cluster) []string, perHost, r
 	return &scenario{
 		name: name, about: about, policies: []string{"shufflewatcher"}, columns: []string{"application seconds"},
 		input: func(ctx context.Context, c *hadoop.Cluster) error {
-			return c.WriteTera(ctx, terasortInput(in, hosts(c), perHost, replicas))
+			return hadoop.WriteTera(ctx, c, terasortInput(in, hosts(c), perHost, replicas))
 		},
 		run: func(r *trial) []float64 { return []float64{r.terasort(in, "").seconds()} },
 	}
@@ -132,7 +132,7 @@ func pair() *scenario {
 		input: func(ctx context.Context, c *hadoop.Cluster) error {
 			return errors.Join(
 				c.TeraInput(ctx, spread, c.Hosts(), 2, 16_500_000),
-				c.WriteTera(ctx, terasortInput(concentrated, c.HostsOf("/rack1"), 2, 1)))
+				hadoop.WriteTera(ctx, c, terasortInput(concentrated, c.HostsOf("/rack1"), 2, 1)))
 		},
 		run: func(r *trial) []float64 {
 			light := r.start("wordmean", spread, r.dir+"/mean")

@@ -151,7 +151,7 @@ func newLoadAM(address string, app uint64) (*loadAM, error) {
 		}
 	}
 	client := []byte("0123456789abcdef")
-	if _, err := c.Write(ipc.AppendRequest(nil, ipc.ContextHeader(client), nil, ipc.AppendContext(nil, ipc.Context{Protocol: []byte(schedulerProtocol)}))); err != nil {
+	if _, err := c.Write(ipc.AppendRequest(nil, ipctest.ContextHeader(client), nil, ipctest.AppendContext(nil, ipc.Context{Protocol: []byte(schedulerProtocol)}))); err != nil {
 		return nil, err
 	}
 	return am, am.exchange(am.frame(nil, "registerApplicationMaster", []byte{}))
@@ -160,7 +160,7 @@ func newLoadAM(address string, app uint64) (*loadAM, error) {
 // frame appends the frame of the next call.
 func (am *loadAM) frame(dst []byte, method string, body []byte) []byte {
 	am.call++
-	h := ipc.CallHeader(am.call, []byte("0123456789abcdef"))
+	h := ipctest.CallHeader(am.call, []byte("0123456789abcdef"))
 	h.CallerContext = am.context
 	return ipc.AppendRequest(dst, h, &ipc.Call{Method: []byte(method), Protocol: []byte(schedulerProtocol), Version: 1}, body)
 }

@@ -39,7 +39,7 @@ func spawn(t testing.TB, args ...string) *process {
 }
 
 // spawnIn is spawn with more environment.
-func spawnIn(t *testing.T, env []string, args ...string) *process {
+func spawnIn(t testing.TB, env []string, args ...string) *process {
 	t.Helper()
 	p := &process{
 		running: &running{t: t, log: &buffer{}, web: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 20 * time.Second}},

@@ -3,6 +3,7 @@ package engine
 import (
 	"heddle/core/model"
 	"heddle/core/policy"
+	"heddle/core/shuffle"
 	"heddle/core/state"
 )
 
@@ -24,7 +25,7 @@ func (e *Engine) doubt(j *state.Job, p *model.Plan, known bool, plan, even []int
 			return model.ReasonUncertain
 		}
 	case p.Reason == model.ReasonDependents:
-	case !known || e.leavesOutput(j, plan):
+	case !known || leavesOutput(e.in.View, j, &e.forecast, plan):
 		return model.ReasonUncertain
 	case e.forecast.Busier(policy.MaxBusier, plan, even):
 		return model.ReasonBusierUplink
@@ -36,14 +37,14 @@ func (e *Engine) doubt(j *state.Job, p *model.Plan, known bool, plan, even []int
 
 // leavesOutput reports whether a plan wants reduces on a rack where no map runs, ran or is bound to run, while a rack
 // with maps has room for one more than is planned there.
-func (e *Engine) leavesOutput(j *state.Job, plan []int) bool {
+func leavesOutput(v state.View, j *state.Job, f *shuffle.Forecast, plan []int) bool {
 	leaves, room := false, false
-	for i, r := range e.in.View.Racks() {
+	for i, r := range v.Racks() {
 		left := plan[i] - j.Reduce.Launched(i)
-		if e.forecast.ByRack[i] <= 0 {
+		if f.ByRack[i] <= 0 {
 			leaves = leaves || left > 0
 		} else {
-			room = room || r.Runs() && holds(e.in.View, j.Reduce, r, max(left, 0)+1)
+			room = room || r.Runs() && holds(v, j.Reduce, r, max(left, 0)+1)
 		}
 	}
 	return leaves && room

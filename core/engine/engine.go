@@ -50,7 +50,6 @@ type Engine struct {
 	// Of the plan at hand:
 	forecast shuffle.Forecast
 	out      []model.Bytes
-	open     []bool
 }
 
 // New builds an engine.

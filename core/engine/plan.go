@@ -147,7 +147,7 @@ func (e *Engine) setCosts(p *model.Plan) {
 	}
 	n := j.Reduce.Tasks()
 	known := j.Forecast(&e.forecast, len(v.Racks()))
-	plan, even := byRack(v, p), e.even(n)
+	plan, even := byRack(v, p), evenSpread(v, n)
 	if known && e.forecast.Sized && n > 0 {
 		e.out = e.out[:0]
 		for _, m := range e.forecast.ByRack {
@@ -173,13 +173,13 @@ func untie(p *model.Plan, reason model.Reason) {
 	}
 }
 
-// even returns where n tasks go that are spread evenly over the racks with nodes.
-func (e *Engine) even(n int) []int {
-	e.open = e.open[:0]
-	for _, r := range e.in.View.Racks() {
-		e.open = append(e.open, r.Runs())
+// evenSpread returns where n tasks go that are spread evenly over the racks with nodes.
+func evenSpread(v state.View, n int) []int {
+	open := make([]bool, len(v.Racks()))
+	for i, r := range v.Racks() {
+		open[i] = r.Runs()
 	}
-	return shuffle.Even(e.open, n)
+	return shuffle.Even(open, n)
 }
 
 // reduceCosts prices a plan of n reduces and its alternatives.

@@ -65,7 +65,7 @@ func (c *Cluster) Write(ctx context.Context, f File, content io.Reader) error {
 // file, whose only local host is the file's. Input on the hosts of one rack is
 // skewed, on [Network.Hosts] even. The size is in bytes and cut to whole rows of 100.
 func (c *Cluster) TeraInput(ctx context.Context, dir string, hosts []string, perHost int, size int64) error {
-	return c.WriteTera(ctx, TeraFiles{Dir: dir, Hosts: hosts, PerHost: perHost, Size: size})
+	return WriteTera(ctx, c, TeraFiles{Dir: dir, Hosts: hosts, PerHost: perHost, Size: size})
 }
 
 // TeraFiles are the files of a terasort's input.
@@ -78,7 +78,7 @@ type TeraFiles struct {
 }
 
 // WriteTera writes files as TeraInput does.
-func (c *Cluster) WriteTera(ctx context.Context, f TeraFiles) error {
+func WriteTera(ctx context.Context, c *Cluster, f TeraFiles) error {
 	rows := f.Size / rowBytes
 	if rows < 1 || f.PerHost < 1 || len(f.Hosts) == 0 {
 		return errors.New("write input for terasort: no rows, files or hosts")

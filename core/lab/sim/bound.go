@@ -7,7 +7,7 @@ import (
 
 // reportBound reports the ask tables of jobs whose maps the relay ties to racks, as the ResourceManager shows them:
 // where maps are bound to run is known from there.
-func (s *Sim) reportBound() {
+func reportBound(s *Sim) {
 	t := s.steering
 	for _, j := range s.state.View().Jobs() {
 		l := t.limits[j.Map]

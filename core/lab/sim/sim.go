@@ -195,7 +195,7 @@ func (s *Sim) advance() bool {
 			return true
 		}
 		if s.steering.next != round {
-			s.reportBound()
+			reportBound(s)
 		}
 	}
 	s.offer()

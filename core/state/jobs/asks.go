@@ -37,7 +37,7 @@ func ApplyAsks(j *Job, f model.AsksFact, from model.Source, at model.Time, hosts
 		asks.relayedAt = at
 	} else {
 		asks.rows, asks.rowsAt, asks.hasRows = f.Rows, at, true
-		j.bindMaps(f.Rows, hosts)
+		bindMaps(j, f.Rows, hosts)
 		if asks.relayedAt != 0 && at.Sub(asks.relayedAt) <= relayFresh {
 			return
 		}
@@ -65,7 +65,7 @@ func ApplyAsks(j *Job, f model.AsksFact, from model.Source, at model.Time, hosts
 
 // bindMaps notes on which racks the ResourceManager holds strict asks for maps: those that a plan for maps was
 // really enforced on. MapReduce itself relaxes ANY.
-func (j *Job) bindMaps(rows []model.AskRow, hosts *nodes.Hosts) {
+func bindMaps(j *Job, rows []model.AskRow, hosts *nodes.Hosts) {
 	isMap := func(r *model.AskRow) bool { return r.Count > 0 && j.stageAt(r.Priority) == model.StageMap }
 	relaxed := slices.ContainsFunc(rows, func(r model.AskRow) bool {
 		return r.ResourceName == model.AnyName && r.RelaxLocality && isMap(&r)
