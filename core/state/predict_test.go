@@ -153,33 +153,33 @@ func TestForecast(t *testing.T) {
 		want  expected
 	}{
 		{"nothing is launched", nil, expected{}},
-		{"maps run, no size is known", []model.Fact{tasks(task(0, runs, "w11", silent), task(1, runs, "w21", silent), task(2, runs, "w21", silent), task(3, runs, "w21", silent))}, expected{1, 3, 32, true, false}},
-		{"one has reported", []model.Fact{tasks(task(0, done, "w11", 30), task(1, runs, "w21", silent), task(2, runs, "w21", silent), task(3, runs, "w21", silent))}, expected{30, 90, 32, true, true}},
-		{"those to be launched go as the others went", []model.Fact{tasks(task(0, done, "w11", 30), task(1, done, "w21", 30))}, expected{60, 60, 38, true, true}},
+		{"maps run, no size is known", []model.Fact{tasks(task(0, runs, "w11", silent), task(1, runs, "w21", silent), task(2, runs, "w21", silent), task(3, runs, "w21", silent))}, expected{1, 3, 43, true, false}},
+		{"one has reported", []model.Fact{tasks(task(0, done, "w11", 30), task(1, runs, "w21", silent), task(2, runs, "w21", silent), task(3, runs, "w21", silent))}, expected{30, 90, 43, true, true}},
+		{"those to be launched go as the others went", []model.Fact{tasks(task(0, done, "w11", 30), task(1, done, "w21", 30))}, expected{60, 60, 50, true, true}},
 		{"containers alone", []model.Fact{model.ContainersFact{App: "application_1_0001", Containers: []model.Container{
 			{ID: "c_2", Node: "w11:1", Priority: model.PriorityMap}, {ID: "c_3", Node: "w21:1", Priority: model.PriorityMap},
 			{ID: "c_4", Node: "w21:1", Priority: model.PriorityMap}, {ID: "c_5", Node: "w21:1", Priority: model.PriorityMap},
-		}}}, expected{1, 3, 32, true, false}},
+		}}}, expected{1, 3, 43, true, false}},
 		{"what runs reads the rest of the input", []model.Fact{
 			model.JobConfFact{App: "application_1_0001", Inputs: []string{"/in"}},
 			model.BlocksFact{Path: "/in", Blocks: []model.Block{{Length: 35}, {Length: 965}}},
 			model.JobFact{App: "application_1_0001", MapsTotal: 4, MapsRunning: 3, MapsCompleted: 1},
 			tasks(task(0, done, "w11", 35), task(1, runs, "w21", silent), task(2, runs, "w21", silent), task(3, runs, "w21", silent)),
 			model.CountersFact{App: "application_1_0001", MapInput: 35, MapOutput: 35, CompletedMapsNow: 1},
-		}, expected{35, 965, 42, true, true}},
+		}, expected{35, 965, 56, true, true}},
 		{"counters older than the tasks", []model.Fact{
 			tasks(task(0, done, "w11", silent), task(1, done, "w21", silent), task(2, done, "w21", silent), task(3, done, "w21", silent)),
 			model.CountersFact{App: "application_1_0001", MapInput: model.Unknown, MapOutput: 10, CompletedMapsNow: 1},
-		}, expected{10, 30, 32, true, true}},
+		}, expected{10, 30, 43, true, true}},
 		{"those to be launched are bound to a rack", []model.Fact{
 			tasks(task(0, runs, "w11", silent), task(1, runs, "w11", silent)),
 			bound(false, model.AskRow{Priority: model.PriorityMap, ResourceName: "/r2", Count: 2}),
-		}, expected{2, 2, 27, true, false}},
-		{"bound, before any is launched", []model.Fact{bound(false, model.AskRow{Priority: model.PriorityMap, ResourceName: "/r2", Count: 4})}, expected{0, 4, 38, true, false}},
+		}, expected{2, 2, 35, true, false}},
+		{"bound, before any is launched", []model.Fact{bound(false, model.AskRow{Priority: model.PriorityMap, ResourceName: "/r2", Count: 4})}, expected{0, 4, 50, true, false}},
 		{"asked for on a rack, and anywhere", []model.Fact{
 			tasks(task(0, runs, "w11", silent), task(1, runs, "w11", silent)),
 			bound(true, model.AskRow{Priority: model.PriorityMap, ResourceName: "/r2", Count: 2}),
-		}, expected{4, 0, 91, true, false}},
+		}, expected{4, 0, 122, true, false}},
 		{"complete on unknown racks, and all output known", []model.Fact{
 			model.JobFact{App: "application_1_0001", MapsTotal: 4, MapsCompleted: 4},
 			tasks(task(0, done, "w11", 10), task(1, done, "w21", 30)),
