@@ -34,6 +34,9 @@ func TestUpstreamStartedAgain(t *testing.T) {
 			var tries atomic.Int64
 			g := newRig(t, func(o *Options) {
 				o.Listeners[0].RM, o.DialTimeout = tt.rm, 700*time.Millisecond
+				if tt.through {
+					o.DialTimeout = time.Minute // for a busy machine
+				}
 				o.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
 					if tries.Add(1) <= tt.refused {
 						return nil, &net.OpError{Op: "dial", Net: network, Err: tt.err}
