@@ -27,7 +27,8 @@ func TestAnswers(t *testing.T) {
 	go func() { answered <- g.relay.Answers() }()
 	select {
 	case err := <-answered:
-		t.Errorf("it answers while a call would wait: %v", err)
+		a.mu.Unlock()
+		t.Fatalf("it answers while a call would wait: %v", err)
 	case <-time.After(100 * time.Millisecond):
 	}
 	a.mu.Unlock()
