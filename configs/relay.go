@@ -132,16 +132,21 @@ const (
 
 // RelayLimits bound how the relay changes asks. Every pin and hold ends by itself (I9).
 type RelayLimits struct {
-	// How long an ask for reduces or executors may wait for its planned racks. Then the relay
-	// sends the application's own ask.
+	// How long an ask for reduces or executors may wait for its planned racks while another
+	// rack could serve it, since a container was granted last. Then the relay sends the
+	// application's own ask.
 	PinDeadline strict.Duration `yaml:"pin_deadline" default:"30s" range:"1s..1h"`
-	// How long an ask for maps may wait for its planned racks.
+	// The same for an ask for maps.
 	TrimDeadline strict.Duration `yaml:"trim_deadline" default:"10s" range:"1s..1h"`
+	// The longest an ask waits for its planned racks, whether or not another rack could serve
+	// it, since the oldest container it waits for was asked for.
+	WaitMax strict.Duration `yaml:"wait_max" default:"10m" range:"1s..24h"`
 	// How long maps wait for a node with their input, and asks with `spread: even` for an even
 	// spread. Then the relay asks for any host of the rack.
 	WidenAfter strict.Duration `yaml:"widen_after" default:"3s" range:"0s..1h" advanced:"true"`
 	// How long a rack without room may grant nothing. Then the relay asks for the plan's next
-	// rack.
+	// rack. If the plan's racks are all full, an ask waits for a third of its deadline, and not
+	// less than this.
 	FullAfter strict.Duration `yaml:"full_after" default:"5s" range:"1s..1h" advanced:"true"`
 	// The longest the relay holds an ask back if the policy wants it. `0s` never holds. A
 	// hold requires `relay.peers`: if the only heddle dies, nothing ends its holds, and the

@@ -172,7 +172,7 @@ func TestRelayReload(t *testing.T) {
 	next := load(t, options("testdata/relay.good.yml")).Config
 	next.Mode = configs.ModeAdvise
 	changed, refused := configs.Reloadable(&old, &next)
-	for _, key := range []string{"advertise", "peers", "scopes", "opt_out_tag", "stages", "limits.pin_deadline", "limits.hold_max", "limits.spread", "limits.decide_in"} {
+	for _, key := range []string{"advertise", "peers", "scopes", "opt_out_tag", "stages", "limits.pin_deadline", "limits.wait_max", "limits.hold_max", "limits.spread", "limits.decide_in"} {
 		if !slices.Contains(changed, "relay."+key) {
 			t.Errorf("relay.%s is not taken over", key)
 		}

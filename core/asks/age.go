@@ -10,6 +10,8 @@ const maxBatches = 32
 type batch struct {
 	At model.Time
 	N  int32
+	// GivenUp says that they have waited for planned racks long enough, and are asked for as the application does.
+	GivenUp bool
 }
 
 // settle makes the batches sum to what is outstanding: what is more was asked
@@ -39,7 +41,7 @@ func (k *key) settle(now model.Time) {
 	}
 	k.Batches = k.Batches[:left]
 	if n == 0 {
-		k.Widened = false
+		k.Widened, k.Wait = false, wait{}
 	}
 }
 

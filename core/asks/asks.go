@@ -70,7 +70,8 @@ type Response struct {
 	ResponseID int32
 	Granted    []Grant
 	Ended      []Ended
-	LostHosts  []string // of updated nodes that are not usable any more
+	LostHosts  []string        // of updated nodes that are not usable any more
+	Headroom   *model.Resource // what the scheduler could still give the application; nil when it does not say
 }
 
 // Target is what the plan in force wants of one stage.
@@ -86,6 +87,9 @@ type Host struct {
 	Name string // as in NodeId.host
 	// Total is what its containers may use together, zero when that is not known; Free is what is left of it.
 	Total, Free model.Resource
+	// Idle is what of Free was free at the look before, too: nobody took it, where room on a busy cluster is gone within
+	// a heartbeat.
+	Idle model.Resource
 }
 
 // Rack is one rack with its usable nodes.
@@ -116,14 +120,19 @@ type Intent struct {
 
 // Limits are the settings of all attempts.
 type Limits struct {
-	PinDeadline  model.Duration // how long an ask for reduces or executors may wait on its planned racks; 0 never steers them
+	// PinDeadline is how long an ask for reduces or executors may wait for its planned racks while other nodes could
+	// serve it, since a container was granted last; 0 never steers them.
+	PinDeadline  model.Duration
 	TrimDeadline model.Duration // the same for maps, also those without local rows
+	WaitMax      model.Duration // the longest an ask is steered, whatever others could do; 0 is DefaultWaitMax
 	HoldMax      model.Duration // the longest hold; 0 never holds
 	WidenAfter   model.Duration // how long maps wait for a node of their own, and spread asks for an even spread, before every host of the rack will do
-	FullAfter    model.Duration // how long a rack may grant nothing while it has no room before the next rack is asked
-	Spread       Spread
-	MaxKeys      int // of one attempt, 0 is 1024; further keys pass
-	MaxRows      int // of one attempt, 0 is 65536; further keys pass
+	// FullAfter is how long a rack may grant nothing while it has no room before the next rack is asked. Where no planned
+	// rack has room, an ask waits for a third of its deadline, and for FullAfter at least.
+	FullAfter model.Duration
+	Spread    Spread
+	MaxKeys   int // of one attempt, 0 is 1024; further keys pass
+	MaxRows   int // of one attempt, 0 is 65536; further keys pass
 }
 
 // Spread says how a pin uses the hosts of a rack.

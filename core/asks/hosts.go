@@ -104,6 +104,23 @@ func containers(node, size model.Resource, vcores bool) int64 {
 	return max(0, n)
 }
 
+// Idle is what is left of a node's room that nobody took between two looks.
+func Idle(before, now model.Resource) model.Resource {
+	return model.Resource{MemoryMiB: min(before.MemoryMiB, now.MemoryMiB), VCores: min(before.VCores, now.VCores)}
+}
+
+// HasNewRoom reports whether a host has room that is not idle yet.
+func (s *Site) HasNewRoom() bool {
+	return slices.ContainsFunc(s.Racks, func(r Rack) bool {
+		return slices.ContainsFunc(r.Hosts, func(h Host) bool { return h.Idle != h.Free })
+	})
+}
+
+// idle reports whether a container of a size has room that is left by everybody.
+func (h *Host) idle(size model.Resource, vcores bool) bool {
+	return h.Total.IsZero() || containers(h.Idle, size, vcores) > 0
+}
+
 // capacity is how many containers of a size a host holds when empty, and how many more now.
 func (h *Host) capacity(size model.Resource, vcores bool) (total, free int64) {
 	if h.Total.IsZero() {

@@ -34,10 +34,13 @@ type keyState struct {
 	Running int  // containers
 	Granted map[model.RackID]int
 	Batches []batch
-	Hold    hold
-	Racks   []rackState
-	Widened bool
-	Shown   shown
+	Wait    wait
+	// NoHeadroom says that the scheduler would give the application no container of this size now.
+	NoHeadroom bool
+	Hold       hold
+	Racks      []rackState
+	Widened    bool
+	Shown      shown
 }
 
 // anomalies are what is unusual about a key.

@@ -38,6 +38,7 @@ func TestProperties(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		l := limits()
+		l.WaitMax = model.Duration(rapid.SampledFrom([]int{30, 60, 180}).Draw(t, "wait")) * model.Second
 		l.Spread = rapid.SampledFrom([]asks.Spread{asks.SpreadPack, asks.SpreadEven}).Draw(t, "spread")
 		base := site(3, 2, 2)
 		w := &world{
@@ -217,7 +218,8 @@ func (w *world) call() {
 	}
 	w.apply(rows)
 	w.checkKeys(first)
-	a := asks.Response{Granted: w.untold}
+	room := size().Times(int64(w.pick(0, 2)))
+	a := asks.Response{Granted: w.untold, Headroom: &room}
 	for _, g := range w.untold {
 		w.told(g)
 	}
@@ -288,11 +290,7 @@ func (w *world) checkKeys(now model.Time) {
 	for _, k := range w.table.Keys() {
 		id := key(int32(k.Priority))
 		rows := w.rm[id]
-		limit := w.limits.PinDeadline
-		if k.Stage == model.StageMap {
-			limit = w.limits.TrimDeadline
-		}
-		if r, asked := rows[model.AnyName]; asked && !r.Relax && now.Sub(w.waits[id]) >= limit+w.limits.HoldMax {
+		if r, asked := rows[model.AnyName]; asked && !r.Relax && now.Sub(w.waits[id]) >= w.limits.WaitMax+w.limits.HoldMax {
 			w.t.Fatalf("%v waits strictly for %v: %+v", id, now.Sub(w.waits[id]), k)
 		}
 		if k.Action == "" || w.intent.Advise {

@@ -20,7 +20,7 @@ func site(racks, hosts, containers int) *asks.Site {
 		for h := 1; h <= hosts; h++ {
 			name := fmt.Sprintf("w%d%d", r, h)
 			room := size().Times(int64(containers))
-			rack.Hosts = append(rack.Hosts, asks.Host{Name: name, Total: room, Free: room})
+			rack.Hosts = append(rack.Hosts, asks.Host{Name: name, Total: room, Free: room, Idle: room})
 			s.RackOf[name] = rack.ID
 		}
 		s.Racks = append(s.Racks, rack)
@@ -35,7 +35,7 @@ func without(s *asks.Site, hosts []string, full []string) *asks.Site {
 		rack := asks.Rack{ID: r.ID}
 		for _, h := range r.Hosts {
 			if slices.Contains(full, string(r.ID)) {
-				h.Free = model.Resource{}
+				h.Free, h.Idle = model.Resource{}, model.Resource{}
 			}
 			if !slices.Contains(hosts, h.Name) {
 				rack.Hosts = append(rack.Hosts, h)
@@ -73,7 +73,7 @@ func mapReduce(k asks.Key, _ bool) (model.Stage, bool) {
 // limits are those of the tests, unless they say otherwise.
 func limits() asks.Limits {
 	return asks.Limits{
-		PinDeadline: 60 * model.Second, TrimDeadline: 20 * model.Second, HoldMax: 30 * model.Second,
+		PinDeadline: 60 * model.Second, TrimDeadline: 20 * model.Second, HoldMax: 30 * model.Second, WaitMax: 3 * model.Minute,
 		WidenAfter: 5 * model.Second, FullAfter: 10 * model.Second, Spread: asks.SpreadPack,
 	}
 }

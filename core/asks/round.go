@@ -110,6 +110,9 @@ func (r *round) decide() {
 // decideKey makes the rows of a key with something outstanding.
 func (r *round) decideKey(k *key) {
 	v := r.verdict(k)
+	if v.action != model.ActionPin && v.action != model.ActionTrim && k.Wait.observe(r.now, false) {
+		r.change()
+	}
 	was := k.Shown.Action
 	r.show(k, v)
 	switch {
@@ -136,11 +139,10 @@ func (r *round) verdict(k *key) verdict {
 		k.endHold(r.now)
 		r.change()
 	}
-	limit := r.limit(k)
 	switch {
 	case cause != "":
 		return passFor(cause)
-	case k.older(r.now, limit):
+	case k.hasGivenUp() || r.limit(k) <= 0:
 		return passFor(model.PassDeadline)
 	case len(k.plan.target.Racks) == 0 && k.plan.target.Reason.Unties():
 		return passFor(model.PassUncertain)
@@ -156,8 +158,13 @@ func (r *round) verdict(k *key) verdict {
 	if len(r.out.want) > r.limits.MaxRows {
 		return passFor(model.PassConstrain)
 	}
-	v.deadline = k.since().Add(limit)
-	r.wake(v.deadline)
+	ends, over := waitedOut(&r.racks, r.limit(k))
+	if over {
+		giveUp(k)
+		r.change()
+		return passFor(model.PassDeadline)
+	}
+	v.deadline = ends
 	for i := range k.Racks {
 		r.tally[tallyKey{k.plan.stage, k.Racks[i].Rack}] += int(k.Racks[i].Quota)
 	}
@@ -232,8 +239,7 @@ func (r *round) holds(k *key) bool {
 		start = h.Start
 	}
 	until := min(target.Until, start.Add(r.limits.HoldMax))
-	fallen := !h.Active && k.older(r.now, r.limit(k))
-	if h.Over || !target.Hold || r.now >= until || fallen || r.starvesMaps(k) {
+	if h.Over || !target.Hold || r.now >= until || !h.Active && k.hasGivenUp() || r.starvesMaps(k) {
 		return false
 	}
 	if !h.Active || h.Until != until {

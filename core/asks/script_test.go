@@ -122,7 +122,7 @@ func (s *script) setLimits(t *testing.T, d *datadriven.TestData) {
 	t.Helper()
 	l := &s.limits
 	for key, field := range map[string]*model.Duration{
-		"pin": &l.PinDeadline, "trim": &l.TrimDeadline, "hold": &l.HoldMax, "widen": &l.WidenAfter, "full": &l.FullAfter,
+		"pin": &l.PinDeadline, "trim": &l.TrimDeadline, "hold": &l.HoldMax, "widen": &l.WidenAfter, "full": &l.FullAfter, "wait": &l.WaitMax,
 	} {
 		*field = model.Duration(number(t, d, key, int(*field/model.Second))) * model.Second
 	}
@@ -200,6 +200,10 @@ func (s *script) am(t *testing.T, d *datadriven.TestData) string {
 func (s *script) rm(t *testing.T, d *datadriven.TestData) {
 	t.Helper()
 	a := asks.Response{ResponseID: int32(number(t, d, "id", int(s.id))), LostHosts: list(d, "lost")}
+	if room := list(d, "headroom"); len(room) == 1 {
+		of := size().Times(int64(integer(t, room[0])))
+		a.Headroom = &of
+	}
 	for _, v := range list(d, "grant") {
 		priority, host, _ := strings.Cut(v, "@")
 		host, again, repeated := strings.Cut(host, "#")

@@ -14,6 +14,9 @@ const (
 	defaultRows = 1 << 16
 )
 
+// DefaultWaitMax is the longest an ask is steered by a table that is given no limit.
+const DefaultWaitMax = 10 * model.Minute
+
 // Table is the state of one application attempt. It is not safe for concurrent use.
 type Table struct {
 	hosts
@@ -56,6 +59,9 @@ func (t *Table) setLimits(l Limits) {
 	}
 	if l.MaxRows <= 0 {
 		l.MaxRows = defaultRows
+	}
+	if l.WaitMax <= 0 {
+		l.WaitMax = DefaultWaitMax
 	}
 	t.limits, t.dirty = l, true
 }
@@ -137,6 +143,11 @@ func (t *Table) Response(now model.Time, r *Response, site *Site) {
 	for _, e := range r.Ended {
 		t.removeContainer(e.ID, e.ExitStatus == 0)
 	}
+	for _, k := range t.keys {
+		if setHeadroom(k, r.Headroom, site != nil && site.VCores) {
+			t.change()
+		}
+	}
 	if len(r.LostHosts) > 0 {
 		t.addLost(now, r.LostHosts)
 		t.change()
@@ -156,6 +167,7 @@ func (t *Table) addGrant(now model.Time, g *Grant, site *Site) {
 		rack := t.running.add(g, k, site)
 		k.applyGrant(g.Host, string(rack))
 		k.settle(now)
+		k.Wait.restart(now)
 	}
 }
 

@@ -85,7 +85,7 @@ func (c *Cluster) Site() *asks.Site {
 			s.Racks = append(s.Racks, asks.Rack{ID: n.Rack})
 		}
 		last := &s.Racks[len(s.Racks)-1]
-		last.Hosts = append(last.Hosts, asks.Host{Name: n.Host, Total: n.Total, Free: n.Free()})
+		last.Hosts = append(last.Hosts, asks.Host{Name: n.Host, Total: n.Total, Free: n.Free(), Idle: n.Free()})
 	}
 	return s
 }

@@ -76,7 +76,7 @@ func TestMoveIsNotLost(t *testing.T) {
 			for i := range 6 * 6 {
 				second := model.Time(11 + i%6)
 				sc := starved(s, uint64(i/6), true, second+1)
-				sc.App.Rebuild, sc.Limits.PinDeadline = true, 300*model.Second
+				sc.App.Rebuild, sc.Limits.PinDeadline, sc.Limits.FullAfter = true, 300*model.Second, 300*model.Second
 				moved := on(model.StageReduce, 2, 2)
 				moved.At = 15_000
 				sc.Plans = append(sc.Plans, moved)

@@ -40,6 +40,7 @@ type scratch struct {
 	resp            wire.Response
 	asked           asks.Request
 	answer          asks.Response
+	headroom        model.Resource // of answer
 	rows, body, out []byte
 	running         []wire.Container
 }

@@ -34,6 +34,10 @@ func (r *steering) answered(a *attempt, body []byte, s *scratch) {
 func (s *scratch) takeAnswer() {
 	in, out := &s.resp, &s.answer
 	*out = asks.Response{ResponseID: in.ResponseID, Granted: out.Granted[:0], Ended: out.Ended[:0], LostHosts: out.LostHosts[:0]}
+	if in.Headroom.Known {
+		s.headroom = model.Resource{MemoryMiB: in.Headroom.Memory, VCores: int64(in.Headroom.VCores)}
+		out.Headroom = &s.headroom
+	}
 	out.Granted = appendGrants(out.Granted, in.Allocated)
 	out.Granted = appendGrants(out.Granted, in.Previous)
 	for i := range in.Completed {

@@ -39,7 +39,7 @@ func testSite() *asks.Site {
 		r := asks.Rack{ID: model.RackID("/rack" + rack)}
 		for _, host := range []string{"1", "2"} {
 			name := "w" + rack + host
-			r.Hosts = append(r.Hosts, asks.Host{Name: name, Total: size, Free: size})
+			r.Hosts = append(r.Hosts, asks.Host{Name: name, Total: size, Free: size, Idle: size})
 			s.RackOf[name] = r.ID
 		}
 		s.Racks = append(s.Racks, r)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"strings"
+	"slices"
 	"testing"
 	"time"
 
@@ -31,7 +32,7 @@ func sent(t *rapid.T, v *view) *view {
 	return m.View
 }
 
-// seen is everything that the relay may ask of a view.
+// seen is everything that the relay may ask of a view but for what hosts had free at the view before.
 type seen struct {
 	Site    *asks.Site
 	Fresh   bool
@@ -42,6 +43,18 @@ type seen struct {
 func everything(v *View) seen {
 	s := seen{Apps: v.apps, Targets: v.plans}
 	s.Site, s.Fresh = v.Site()
+	if s.Site == nil {
+		return s
+	}
+	site := &asks.Site{RackOf: s.Site.RackOf, VCores: s.Site.VCores}
+	for _, r := range s.Site.Racks {
+		r.Hosts = slices.Clone(r.Hosts)
+		for i := range r.Hosts {
+			r.Hosts[i].Idle = model.Resource{}
+		}
+		site.Racks = append(site.Racks, r)
+	}
+	s.Site = site
 	return s
 }
 

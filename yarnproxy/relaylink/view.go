@@ -29,6 +29,7 @@ type View struct {
 
 	applying sync.Mutex // held by apply; guards nodes
 	nodes    map[model.NodeID]node
+	free     map[model.NodeID]model.Resource // of each node, in the last site
 
 	mu       sync.RWMutex // guards what follows; allocate calls wait for it
 	serve    *session     // nil while none is linked
@@ -53,7 +54,7 @@ var _ amrm.Guide = (*View)(nil)
 
 // NewView returns a view that knows nothing.
 func NewView(now func() time.Time) *View {
-	v := &View{now: now, nodes: map[model.NodeID]node{}, planning: map[uint64]chan struct{}{}}
+	v := &View{now: now, nodes: map[model.NodeID]node{}, free: map[model.NodeID]model.Resource{}, planning: map[uint64]chan struct{}{}}
 	v.forget()
 	return v
 }
@@ -103,7 +104,8 @@ func (v *View) apply(n *view) error {
 	return nil
 }
 
-// siteAfter applies the nodes of a view and returns the site with them: the one that is there if no node changed.
+// siteAfter applies the nodes of a view and returns the site with them: the one that is there if no node changed
+// and all room was there at the view before, too.
 func (v *View) siteAfter(n *view) (*asks.Site, error) {
 	v.mu.RLock()
 	site, version := v.site, v.version
@@ -120,18 +122,23 @@ func (v *View) siteAfter(n *view) (*asks.Site, error) {
 	for _, id := range n.GoneNodes {
 		delete(v.nodes, id)
 	}
-	if len(n.Nodes)+len(n.GoneNodes) == 0 && site != nil && site.VCores == n.VCores {
+	if len(n.Nodes)+len(n.GoneNodes) == 0 && site != nil && site.VCores == n.VCores && !site.HasNewRoom() {
 		return site, nil
 	}
-	return siteOf(v.nodes, n.VCores), nil
+	site = siteOf(v.nodes, v.free, n.VCores)
+	clear(v.free)
+	for id := range v.nodes { // order-free: each alone
+		v.free[id] = v.nodes[id].Free
+	}
+	return site, nil
 }
 
 func (t *target) inForce() asks.Target {
 	return asks.Target{Racks: t.Racks, Hold: t.Hold, Until: t.Until, Reason: t.Reason}
 }
 
-// siteOf groups nodes by rack.
-func siteOf(nodes map[model.NodeID]node, vcores bool) *asks.Site {
+// siteOf groups nodes by rack. What was free before and is now is idle.
+func siteOf(nodes map[model.NodeID]node, before map[model.NodeID]model.Resource, vcores bool) *asks.Site {
 	list := make([]*node, 0, len(nodes))
 	for id := range nodes { // order-free: sorted below
 		n := nodes[id]
@@ -149,7 +156,7 @@ func siteOf(nodes map[model.NodeID]node, vcores bool) *asks.Site {
 		}
 		site.RackOf[n.Host] = n.Rack
 		if n.Usable {
-			site.Racks[i].Hosts = append(site.Racks[i].Hosts, asks.Host{Name: n.Host, Total: n.Total, Free: n.Free})
+			site.Racks[i].Hosts = append(site.Racks[i].Hosts, asks.Host{Name: n.Host, Total: n.Total, Free: n.Free, Idle: asks.Idle(before[n.ID], n.Free)})
 		}
 	}
 	return site

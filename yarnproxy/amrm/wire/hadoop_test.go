@@ -97,7 +97,7 @@ func TestHadoopResponse(t *testing.T) {
 		Nodes:    []wire.UpdatedNode{{Host: []byte("w21"), Port: 45454, Rack: []byte("/rack2"), State: wire.NodeLost}},
 		Previous: containers[1:],
 	}
-	want.Headroom.Memory, want.Headroom.VCores = 8192, 9
+	want.Headroom.Known, want.Headroom.Memory, want.Headroom.VCores = true, 8192, 9
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("response (-want +got):\n%s", diff)
 	}

@@ -254,6 +254,7 @@ func (v view) response() wire.Response {
 		}),
 		Previous: each(v, "containers_from_previous_attempts", view.container),
 	}
+	r.Headroom.Known = v.Has(v.field("limit"))
 	r.Headroom.Memory, r.Headroom.VCores = v.message("limit").int64("memory"), v.message("limit").int32("virtual_cores")
 	return r
 }

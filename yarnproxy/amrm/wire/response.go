@@ -29,6 +29,7 @@ func (r *Response) Parse(body []byte) error {
 				c.Nested(r.Completed[len(r.Completed)-1].parse(c.Bytes()))
 			}
 		case 5:
+			r.Headroom.Known = true
 			c.Nested(parseResource(c.Bytes(), &r.Headroom.Memory, &r.Headroom.VCores))
 		case 6:
 			if room(&c, len(r.Nodes)) {

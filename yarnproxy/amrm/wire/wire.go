@@ -103,6 +103,7 @@ type Response struct {
 	Nodes      []UpdatedNode
 	Previous   []Container // containers_from_previous_attempts
 	Headroom   struct {
+		Known  bool
 		Memory int64 // MiB
 		VCores int32
 	}

@@ -148,7 +148,7 @@ func RelayRules(cfg *configs.Config) amrm.Options {
 	o := amrm.Options{
 		Enforce: cfg.Mode == configs.ModeEnforce, OptOutTag: cfg.Relay.OptOutTag, DecideIn: l.DecideIn.Std(),
 		Limits: asks.Limits{
-			PinDeadline: l.PinDeadline.Model(), TrimDeadline: l.TrimDeadline.Model(), HoldMax: l.HoldMax.Model(),
+			PinDeadline: l.PinDeadline.Model(), TrimDeadline: l.TrimDeadline.Model(), WaitMax: l.WaitMax.Model(), HoldMax: l.HoldMax.Model(),
 			WidenAfter: l.WidenAfter.Model(), FullAfter: l.FullAfter.Model(), Spread: asks.Spread(l.Spread),
 			MaxKeys: l.MaxKeys, MaxRows: l.MaxRows,
 		},
