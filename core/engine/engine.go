@@ -155,7 +155,7 @@ func (e *Engine) check(p *model.Placement, offer policy.Offer) model.Rule {
 	if s == nil || s.Pending <= 0 || (offer.Kinds != "" && offer.Kinds != p.Stage) {
 		return model.RuleNoAsk
 	}
-	if e.in.Limits != nil && !e.in.Limits.Admits(s, n.Rack.Index) {
+	if e.in.Limits != nil && !e.in.Limits.Admits(s, n) {
 		return model.RuleNoAsk
 	}
 	if j.Blacklisted(n.Host) {

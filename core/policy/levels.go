@@ -64,9 +64,8 @@ const lookUps = 3
 // locality returns the best locality level a job's map would have on the offered node.
 func (l *LocalityWaits) locality(in *Input, j *state.Job) model.Locality {
 	n := in.Offer.Node
-	if l.looked++; l.looked <= lookUps {
-		at, _ := j.Map.Locality(n)
-		return at
+	if l.looked++; l.looked <= lookUps || in.Limits != nil {
+		return in.Locality(j.Map)
 	}
 	if l.looked == lookUps+1 {
 		l.offer++

@@ -72,10 +72,12 @@ type Offer struct {
 	Kinds model.Stage
 }
 
-// Limits says on which racks a stage may still have tasks, where something
+// Limits says on which nodes a stage may still have tasks, where something
 // between an application and its scheduler limits its asks to racks.
 type Limits interface {
-	Admits(s *state.Stage, rack int) bool
+	Admits(s *state.Stage, n *state.Node) bool
+	// Locality is that of the rows the scheduler has of a stage, which may name other hosts than the stage does.
+	Locality(s *state.Stage, n *state.Node) model.Locality
 }
 
 // Admits reports whether a task of the stage may be started on the offer as far
@@ -84,9 +86,19 @@ func (in *Input) Admits(s *state.Stage) bool {
 	return s.Pending > 0 && in.Within(s) && in.View.Fits(s, in.Offer.Node.Free)
 }
 
+// Locality returns the locality at which the scheduler would allocate a task of the
+// stage on the offered node.
+func (in *Input) Locality(s *state.Stage) model.Locality {
+	if in.Limits != nil {
+		return in.Limits.Locality(s, in.Offer.Node)
+	}
+	level, _ := s.Locality(in.Offer.Node)
+	return level
+}
+
 // Within reports the same whatever the size of the stage's tasks.
 func (in *Input) Within(s *state.Stage) bool {
-	return (in.Offer.Kinds == "" || in.Offer.Kinds == s.Kind) && (in.Limits == nil || in.Limits.Admits(s, in.Offer.Node.Rack.Index))
+	return (in.Offer.Kinds == "" || in.Offer.Kinds == s.Kind) && (in.Limits == nil || in.Limits.Admits(s, in.Offer.Node))
 }
 
 // Factory builds a policy from its own section of the configuration, strictly:

@@ -1,33 +1,33 @@
 package sim
 
-import (
-	"heddle/core/model"
-	"heddle/core/state"
-)
+import "heddle/core/model"
 
 // reportBound reports the ask tables of jobs whose maps the relay ties to racks, as the ResourceManager shows them:
 // where maps are bound to run is known from there.
-func reportBound(s *Sim) {
-	t := s.steering
-	for _, j := range s.state.View().Jobs() {
-		l := t.limits[j.Map]
-		if l == nil || l.kind != model.StageMap || j.Graph != nil || j.Map.Places() == 0 {
+func reportBound(s *Sim, jobs []*job) {
+	for _, j := range jobs {
+		k := j.relayed.stage(model.StageMap)
+		if j.relayed.of.Graph != nil || k.of.Places() == 0 {
 			continue
 		}
-		bound := j.Map.Pending > 0 && t.now < l.until
-		if bound || l.bound {
-			s.apply(model.SourceRM, model.AsksFact{App: j.ID, Rows: l.rows(s.state.View(), j.Map, bound)})
+		bound := k.sent.anywhere > 0 && !k.sent.relaxed
+		if bound || k.isBound {
+			s.apply(model.SourceRM, model.AsksFact{App: j.id, Rows: k.boundTo(s.jobs.steering)})
 		}
-		l.bound = bound
+		k.isBound = bound
 	}
 }
 
-// rows are what the ResourceManager holds of a job's asks for maps.
-func (l *limit) rows(v state.View, maps *state.Stage, bound bool) []model.AskRow {
-	rows := []model.AskRow{{Priority: model.PriorityMap, ResourceName: model.AnyName, Count: maps.Pending, RelaxLocality: !bound}}
-	for _, r := range v.Racks() {
-		if n := maps.PendingIn(r.Index); bound && n > 0 && r.Index < len(l.counts) && l.counts[r.Index] > 0 {
-			rows = append(rows, model.AskRow{Priority: model.PriorityMap, ResourceName: string(r.ID), Count: n, RelaxLocality: true})
+// boundTo returns what the ResourceManager holds of a stage but for its hosts.
+func (k *relayedStage) boundTo(t *steering) []model.AskRow {
+	rows := []model.AskRow{{
+		Priority: int(k.key.Priority), ResourceName: model.AnyName, Count: int(k.sent.anywhere), RelaxLocality: k.sent.relaxed,
+	}}
+	for i := range t.site.Racks {
+		if n := k.sent.racks[i]; n > 0 && !k.sent.relaxed {
+			rows = append(rows, model.AskRow{
+				Priority: int(k.key.Priority), ResourceName: string(t.site.Racks[i].ID), Count: int(n), RelaxLocality: true,
+			})
 		}
 	}
 	return rows

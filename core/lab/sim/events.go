@@ -60,6 +60,7 @@ type attempt struct {
 	launched   model.Time
 	computedAt model.Time     // when it has computed; the network may take longer
 	isWriting  bool           // a map's output is on its way to HDFS
+	container  int64          // its number, where there is a relay
 	level      model.Locality // of the block it reads
 }
 

@@ -36,6 +36,7 @@ type appMaster struct {
 	usage    *userUsage // its user's
 	amSince  model.Time // when its container was launched, or the job submitted
 	amLost   bool       // its ApplicationMaster was lost, and the next has not registered
+	relayed  *relayed   // its attempt, where its asks go through a relay
 }
 
 // preemption is a job's waiting for containers that its own reduces hold.

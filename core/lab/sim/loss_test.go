@@ -406,7 +406,7 @@ func watchUse(t *rapid.T, attempt scheduler, w *workload.Workload, p sim.Params,
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.Steer(sim.Steering{Name: attempt.relay, Policy: planner, Every: 2 * model.Second, Pin: 10 * model.Second, Trim: 5 * model.Second})
+		s.Steer(sim.Steering{Name: attempt.relay, Policy: planner, Every: 2 * model.Second, Limits: limits(10*model.Second, 5*model.Second)})
 	}
 	r, err := s.Run(nil)
 	if err != nil {

@@ -77,8 +77,8 @@ func (s *Sim) reportChanges() {
 	s.reportNodes()
 	if len(d.changedJobs) > 0 || len(d.endedJobs) > 0 {
 		for _, over := range d.endedJobs {
-			if j := s.state.View().Job(over.id); j != nil && s.steering != nil {
-				s.steering.forget(j)
+			if j := s.state.View().Job(over.id); j != nil && s.jobs.steering != nil {
+				s.jobs.steering.forget(j)
 			}
 			if len(s.jobs.chains.children[over.index]) > 0 {
 				s.reportEnd(over)
@@ -89,6 +89,9 @@ func (s *Sim) reportChanges() {
 	}
 	for _, j := range d.changedJobs {
 		j.isListed = false
+		if j.relayed != nil {
+			j.relayed.changed = true
+		}
 		if j.isAsking { // else it has ended
 			s.reportJob(j)
 		}

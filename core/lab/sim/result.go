@@ -182,8 +182,8 @@ func (s *Sim) result() Run {
 // rejected returns how many proposals of the policy were dropped.
 func rejected(s *Sim) int64 {
 	engines := []*engine.Engine{s.engine}
-	if s.steering != nil {
-		engines = append(engines, s.steering.planner)
+	if s.jobs.steering != nil {
+		engines = append(engines, s.jobs.steering.planner)
 	}
 	sum := int64(0)
 	for _, e := range engines {

@@ -70,6 +70,9 @@ func (s *world) submitJob(index int) {
 
 // startAsking registers a job's ApplicationMaster, which asks for tasks from now on.
 func (s *world) startAsking(j *job) {
+	if s.jobs.steering != nil {
+		j.relayed = newRelayed(s.jobs.steering.Limits)
+	}
 	if j.amLost {
 		s.faults.recoverAM(s, j)
 		return
@@ -189,6 +192,9 @@ func (s *world) launch(j *job, p *model.Placement, node int) {
 	j.hasPreempted = j.hasPreempted && !t.inputComplete()
 	t.launchedOn[n.rack] += t.units(task)
 	a := s.running.add(attempt{job: j, stage: int32(i), task: int32(task), node: int32(node), source: noNode, launched: s.now}) //nolint:gosec // bounded by the workload
+	if j.relayed != nil {
+		s.running.list[a].container = j.relayed.grant(p.Stage, s.jobs.steering.nodes[node])
+	}
 	j.updateTask(t, task, model.TaskRunning, n, s)
 	if t.kind == model.StageMap {
 		t.localityCounts[level]++
@@ -374,6 +380,9 @@ func (s *world) endAttempt(a int32, at model.Time) {
 		return
 	}
 	s.running.remove(a)
+	if j.relayed != nil {
+		j.relayed.end(attempt.container, exitSuccess)
+	}
 	s.stats.lastProgress = at
 	s.vacate(n, j, s.layout.pool(t.kind), at.Sub(attempt.launched))
 	s.updates.jobChanged(j)

@@ -37,8 +37,6 @@ type Sim struct {
 	heartbeatOrder []int32 // nodes in the order of their heartbeats
 	heartbeatRand  *rand.Rand
 	buffers        reportBuffers
-
-	steering *steering // nil without a relay
 }
 
 // world is the cluster, its jobs and what moves in it.
@@ -188,14 +186,10 @@ func (s *Sim) advance() bool {
 		s.running.speculate(&s.world)
 	}
 	s.reportChanges()
-	if s.steering != nil {
-		round := s.steering.next
-		if err := s.steering.plan(s.state.View(), s.now); err != nil {
+	if s.jobs.steering != nil {
+		if err := s.jobs.steering.steer(s); err != nil {
 			s.jobs.failed = err
 			return true
-		}
-		if s.steering.next != round {
-			reportBound(s)
 		}
 	}
 	s.offer()

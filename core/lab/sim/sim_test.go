@@ -11,6 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"heddle/core/asks"
 	"heddle/core/lab/sim"
 	"heddle/core/lab/workload"
 	"heddle/core/model"
@@ -340,7 +341,7 @@ func TestRelaySteers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s.Steer(sim.Steering{Name: attempt, Policy: pol, Every: model.Second, Pin: pin, Trim: pin})
+			s.Steer(sim.Steering{Name: attempt, Policy: pol, Every: model.Second, Limits: limits(pin, pin)})
 		}
 		r, err := s.Run(nil)
 		if err != nil {
@@ -406,7 +407,7 @@ func TestTrimmedMapsStay(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.Steer(sim.Steering{
-			Name: "shufflewatcher", Policy: built(t, "shufflewatcher", `{"assume_unknown":true}`), Every: model.Second, Pin: model.Minute, Trim: model.Minute,
+			Name: "shufflewatcher", Policy: built(t, "shufflewatcher", `{"assume_unknown":true}`), Every: model.Second, Limits: limits(model.Minute, model.Minute),
 		})
 		r, err := s.Run(nil)
 		if err != nil {
@@ -455,7 +456,7 @@ func TestSchedulersKeepToTheRelay(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.Steer(sim.Steering{Name: "pinned", Policy: pinned{}, Every: model.Second, Pin: 5 * model.Minute, Trim: 5 * model.Minute})
+		s.Steer(sim.Steering{Name: "pinned", Policy: pinned{}, Every: model.Second, Limits: limits(5*model.Minute, 5*model.Minute)})
 		if r, err := s.Run(nil); err != nil || r.Rejected > 0 || elsewhere > 0 || r.Finished != 2 {
 			t.Errorf("%s: %d placements or plans broke a rule, %d reduces off their rack, %d of 2 jobs, %v", name, r.Rejected, elsewhere, r.Finished, err)
 		}
@@ -532,4 +533,9 @@ func TestCoflowBound(t *testing.T) {
 	if lost := run(t, p, c, &workload.Workload{Jobs: []workload.Job{j}}, "delay"); lost.Coflows.Bound != 0 {
 		t.Errorf("a bound of %g s where nodes are lost", lost.Coflows.Bound)
 	}
+}
+
+// limits are the relay's defaults but for its deadlines.
+func limits(pin, trim model.Duration) asks.Limits {
+	return asks.Limits{PinDeadline: pin, TrimDeadline: trim, WidenAfter: 3 * model.Second, FullAfter: 5 * model.Second, Spread: asks.SpreadPack}
 }

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"heddle/core/asks"
 	"heddle/core/engine"
 	"heddle/core/model"
 	"heddle/core/policy"
@@ -8,34 +9,29 @@ import (
 )
 
 // Steering is heddle's relay in front of the simulated scheduler: a policy's
-// plans limit what the applications ask for to racks (docs/enforce.md).
-//
-// Simplified: what is pinned counts as local to the rack at once, where the relay
-// widens to all hosts of a rack after a while; holds are not kept, as the
-// relay's defaults have it.
+// plans become rows of what the applications ask for (docs/enforce.md). The asks
+// of each job go through the ask table of the service; relayed.go has what the
+// ApplicationMaster and the ResourceManager do with it.
 type Steering struct {
 	Name   string // of the policy
 	Policy policy.Policy
-	Every  model.Duration // between two rounds of plans
-	Pin    model.Duration // after which reduces are asked for anywhere
-	Trim   model.Duration // after which maps are
+	Every  model.Duration // between two rounds of plans, and two looks at the nodes
+	Limits asks.Limits
 }
 
-// steering keeps the limits.
+// steering is the relay, with the ResourceManager's side of what goes through it.
 type steering struct {
 	Steering
 	planner *engine.Engine
 	next    model.Time
-	now     model.Time
-	limits  map[*state.Stage]*limit
-}
-
-// limit is what the relay has made of a stage's asks.
-type limit struct {
-	counts []int // by rack: of reduces how many in all; of maps any above 0 admits the rack
-	kind   model.Stage
-	until  model.Time
-	bound  bool // the ask table of the job was last reported as limited
+	names   map[string]place            // hosts and racks, as rows name them
+	sent    map[*state.Stage]*askedRows // as the ResourceManager holds them
+	rackOf  map[string]model.RackID
+	free    map[string]model.Resource // by host, at the last look
+	nodes   []*state.Node             // as the layout numbers them
+	site    *asks.Site                // as last read
+	rows    []asks.Row                // of the call at hand
+	jobs    []*job                    // whose ApplicationMasters ask
 }
 
 // Steer puts a relay in front of the scheduler, before Run.
@@ -44,110 +40,133 @@ func (s *Sim) Steer(attempt Steering) {
 		Name: attempt.Name, MaxOffers: s.cluster.Containers(),
 		MaxHold: engine.DefaultOptions(attempt.Name).MaxHold, // a plan that holds says of racks what others do
 	}
-	s.steering = &steering{Steering: attempt, planner: engine.New(opts, attempt.Policy, s.state), limits: map[*state.Stage]*limit{}}
-	s.engine.Limit(s.steering)
+	t := &steering{
+		Steering: attempt, planner: engine.New(opts, attempt.Policy, s.state),
+		names: map[string]place{}, sent: map[*state.Stage]*askedRows{}, rackOf: map[string]model.RackID{}, free: map[string]model.Resource{},
+	}
+	for _, n := range s.state.View().Nodes() {
+		t.rackOf[n.Host] = n.Rack.ID
+		t.names[n.Host] = place{host: int(n.HostNumber()), rack: noNode}
+		t.names[string(n.Rack.ID)] = place{host: noNode, rack: n.Rack.Index}
+	}
+	for i := range s.layout.nodes {
+		t.nodes = append(t.nodes, s.state.View().Node(s.layout.nodes[i].id))
+	}
+	s.jobs.steering = t
+	s.engine.Limit(t)
 }
 
-// Admits implements policy.Limits.
-func (t *steering) Admits(s *state.Stage, rack int) bool {
-	l := t.limits[s]
-	switch {
-	case l == nil || t.now >= l.until || l.counts == nil:
-		return true
-	case rack >= len(l.counts):
-		return false
-	case l.kind == model.StageMap:
-		return l.admitsMap(s, rack)
-	}
-	return s.Launched(rack) < l.counts[rack]
+// Admits implements policy.Limits: what the ResourceManager was sent decides where a task may start.
+func (t *steering) Admits(s *state.Stage, n *state.Node) bool {
+	rows := t.sent[s]
+	return rows != nil && rows.admit(n)
 }
 
-// admitsMap reports whether a map may still be started on a rack: maps move between
-// racks of their own only, and those with none in the plan keep theirs
-// (docs/enforce.md, "trim"). Maps that name no rack are pinned to the plan's.
-func (l *limit) admitsMap(s *state.Stage, rack int) bool {
-	if s.Places() == 0 {
-		return l.counts[rack] > 0
+// Locality implements policy.Limits. A strict row for a host makes any task local there.
+func (t *steering) Locality(s *state.Stage, n *state.Node) model.Locality {
+	if rows := t.sent[s]; rows != nil && !rows.relaxed && rows.admit(n) {
+		return model.NodeLocal
 	}
-	if l.counts[rack] > 0 || s.PendingIn(rack) == 0 {
-		return s.PendingIn(rack) > 0
+	level, _ := s.Locality(n)
+	return level
+}
+
+// steer makes plans when it is time, and at once for jobs that ask for something
+// new, and then has every ApplicationMaster make its call.
+func (t *steering) steer(s *Sim) error {
+	jobs := t.asking(s)
+	planned := newlyAsking(jobs)
+	read := s.now >= t.next
+	if read {
+		t.next = s.now.Add(t.Every)
+		t.readSite(s.state.View())
+		planned = jobs
 	}
-	planned := 0 // a map with replicas on two of the plan's racks counts twice, and may hide one with none
-	for r, n := range l.counts {
-		if n > 0 {
-			planned += s.PendingIn(r)
+	if len(planned) > 0 {
+		if err := t.plan(planned); err != nil {
+			return err
 		}
 	}
-	return s.Pending > planned
-}
-
-// plan asks for plans when it is time, and at once for jobs that ask for something
-// new: the relay lets no first ask go on without one.
-func (t *steering) plan(v state.View, now model.Time) error {
-	t.now = now
-	jobs := t.newlyAsking(v.Jobs())
-	if now >= t.next {
-		t.next = now.Add(t.Every)
-		jobs = v.Jobs()
+	for _, j := range jobs {
+		t.allocate(s, j)
 	}
-	if len(jobs) == 0 {
-		return nil
-	}
-	plans, err := t.planner.PlanJobs(jobs)
-	if err != nil {
-		return err
-	}
-	for i := range plans {
-		t.applyPlan(v, &plans[i])
+	if read {
+		reportBound(s, jobs)
 	}
 	return nil
 }
 
-// newlyAsking returns the jobs with a stage that asks for the first time, and
-// marks the stage: it is limited to nothing until there is a plan.
-func (t *steering) newlyAsking(jobs []*state.Job) []*state.Job {
-	var out []*state.Job
+// asking returns the jobs whose ApplicationMasters ask for tasks.
+func (t *steering) asking(s *Sim) []*job {
+	jobs := t.jobs[:0]
+	for _, j := range s.jobs.live {
+		if j.relayed != nil && !j.amLost && (j.relayed.of != nil || t.meet(j.relayed, s.state.View().Job(j.id))) {
+			jobs = append(jobs, j)
+		}
+	}
+	t.jobs = jobs
+	return jobs
+}
+
+// newlyAsking returns the jobs with a stage that asks for the first time: the relay
+// lets no first ask go on without a plan.
+func newlyAsking(jobs []*job) []*job {
+	var out []*job
 	for _, j := range jobs {
-		asks := false
-		for _, s := range []*state.Stage{j.Map, j.Reduce} {
-			if s.Pending > 0 && t.limits[s] == nil {
-				t.limits[s] = &limit{}
-				asks = true
+		isNew := false
+		for i := range j.relayed.stages {
+			k := &j.relayed.stages[i]
+			if k.of.Pending > 0 && !k.hasAsked {
+				k.hasAsked, isNew = true, true
 			}
 		}
-		if asks {
+		if isNew {
 			out = append(out, j)
 		}
 	}
 	return out
 }
 
-// forget drops what is kept of a job that is over.
-func (t *steering) forget(j *state.Job) {
-	delete(t.limits, j.Map)
-	delete(t.limits, j.Reduce)
+// plan replaces the plans of some jobs.
+func (t *steering) plan(jobs []*job) error {
+	list := make([]*state.Job, len(jobs))
+	at := make(map[model.AppID]*relayed, len(jobs))
+	for i, j := range jobs {
+		list[i], at[j.id] = j.relayed.of, j.relayed
+		for k := range j.relayed.stages {
+			j.relayed.stages[k].isPlanned = false
+		}
+	}
+	plans, err := t.planner.PlanJobs(list)
+	if err != nil {
+		return err
+	}
+	for i := range plans {
+		p := &plans[i]
+		k := at[p.App].stage(p.Stage)
+		k.isPlanned, k.target = true, asks.Target{Racks: p.Racks, Hold: p.Hold, Until: p.Until, Reason: p.Reason}
+	}
+	return nil
 }
 
-// applyPlan takes a plan of racks. A plan that changes does not begin its deadline anew.
-func (t *steering) applyPlan(v state.View, p *model.Plan) {
-	s := v.Job(p.App).Stage(p.Stage)
-	l := t.limits[s]
-	if len(p.Racks) == 0 && l != nil {
-		l.counts = nil // what was tied is untied
-	}
-	if len(p.Racks) == 0 || s.Pending == 0 {
-		return
-	}
-	if l == nil || l.kind == "" {
-		wait := t.Pin
-		if p.Stage == model.StageMap {
-			wait = t.Trim
+// readSite reads the nodes, as the service does from the ResourceManager now and then.
+func (t *steering) readSite(v state.View) {
+	t.site = &asks.Site{RackOf: t.rackOf}
+	for _, r := range v.Racks() {
+		rack := asks.Rack{ID: r.ID}
+		for _, n := range r.Nodes {
+			if n.State.Usable() {
+				before := t.free[n.Host]
+				t.free[n.Host] = n.Free
+				rack.Hosts = append(rack.Hosts, asks.Host{Name: n.Host, Total: n.Total, Free: n.Free, Idle: asks.Idle(before, n.Free)})
+			}
 		}
-		l = &limit{kind: p.Stage, until: t.now.Add(wait)}
-		t.limits[s] = l
+		t.site.Racks = append(t.site.Racks, rack)
 	}
-	l.counts = append(l.counts[:0], make([]int, len(v.Racks()))...)
-	for _, r := range p.Racks {
-		l.counts[v.RackOf(r.Rack).Index] = r.Count
-	}
+}
+
+// forget drops what is kept of a job that is over.
+func (t *steering) forget(j *state.Job) {
+	delete(t.sent, j.Map)
+	delete(t.sent, j.Reduce)
 }

@@ -38,6 +38,9 @@ func (r *attempts) stop(s *world, a int32, at model.Time) {
 	}
 	s.events.drop(a)
 	r.remove(a)
+	if attempt.job.relayed != nil && !attempt.isAM {
+		attempt.job.relayed.end(attempt.container, exitAborted)
+	}
 	s.vacate(n, attempt.job, pool, at.Sub(attempt.launched))
 }
 

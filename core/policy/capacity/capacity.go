@@ -80,7 +80,9 @@ func (p *Policy) serve(in *policy.Input, q *queue) []model.Placement {
 			return nil // the job first in line waits for the queue to have room: YARN's QUEUE_SKIPPED
 		}
 		if s.Kind != model.StageMap {
-			p.offSwitch.Give(in)
+			if in.Locality(s) == model.OffSwitch {
+				p.offSwitch.Give(in)
+			}
 			return in.Launch(j, s, model.ReasonQueueCapacity)
 		}
 		if reason := p.launch(in, j); reason != "" {
@@ -95,7 +97,7 @@ func (p *Policy) serve(in *policy.Input, q *queue) []model.Placement {
 func (p *Policy) launch(in *policy.Input, j *state.Job) model.Reason {
 	k := in.Journal.Edit(&p.jobs.Of(j).missed)
 	k.Skips++
-	level, _ := j.Map.Locality(in.Offer.Node)
+	level := in.Locality(j.Map)
 	nodes := in.View.Capacity().Nodes
 	switch level {
 	case model.NodeLocal:

@@ -68,8 +68,9 @@ func (c *Counterfactual) Run(ctx context.Context, o *Options, stderr io.Writer) 
 		return nil, fmt.Errorf("replay %s: %w", o.File, err)
 	}
 	s := simulation.Options{
-		Policies: o.Policies, Params: o.Params, Seeds: c.Seeds, Relay: c.Relay, RelayPin: simulation.RelayPin, RelayTrim: simulation.RelayTrim,
-		Report: o.Report, Command: c.Command, Version: c.Version,
+		Policies: o.Policies, Params: o.Params, Seeds: c.Seeds, Relay: c.Relay,
+		RelayWaits: simulation.RelayWaits{RelayPin: simulation.RelayPin, RelayTrim: simulation.RelayTrim, RelayMax: simulation.RelayMax},
+		Report:     o.Report, Command: c.Command, Version: c.Version,
 	}
 	res, err := s.RunGiven(ctx, &simulation.Given{Workload: rec.Workload, Cluster: rec.Cluster, Params: rec.Params}, stderr)
 	if err != nil {

@@ -32,9 +32,8 @@ type Options struct {
 	Hadoop
 	Faults
 	Network
-	Relay            string // the scheduler that a relay stands before, "" for none
-	RelayPin         time.Duration
-	RelayTrim        time.Duration
+	Relay string // the scheduler that a relay stands before, "" for none
+	RelayWaits
 	Report           string // directory of the page, "" for none
 	Command, Version string // for the page
 }
@@ -45,6 +44,13 @@ type Hadoop struct {
 	NoWrites  bool
 	Heartbeat time.Duration
 	AMStart   time.Duration
+}
+
+// RelayWaits is how long a relay lets tasks wait for their planned racks.
+type RelayWaits struct {
+	RelayPin  time.Duration // reduces, while other racks could serve them
+	RelayTrim time.Duration // maps, likewise
+	RelayMax  time.Duration // both, whatever others could do
 }
 
 // Faults are stragglers and lost nodes.

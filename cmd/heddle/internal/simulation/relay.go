@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"heddle/cmd/heddle/internal/policyflag"
+	"heddle/core/asks"
 	"heddle/core/lab/sim"
 	"heddle/core/lab/workload"
 	"heddle/core/model"
@@ -27,10 +28,17 @@ type relay struct {
 const (
 	RelayPin  = 30 * time.Second
 	RelayTrim = 10 * time.Second
+	RelayMax  = 10 * time.Minute // whatever other racks could do
 )
 
 // relayEvery is how often plans are made: about as often as the service makes them.
 const relayEvery = 2 * model.Second
+
+// The service's defaults of what else limits a relay.
+const (
+	relayWiden = 3 * model.Second
+	relayFull  = 5 * model.Second
+)
 
 // openRelay looks up the scheduler of --relay; it returns nil without one. A policy in
 // the relay is labelled POLICY@SCHEDULER.
@@ -38,8 +46,8 @@ func (o *Options) openRelay(policies []policyflag.Policy) (*relay, error) {
 	if o.Relay == "" {
 		return nil, nil // no relay is none
 	}
-	if o.RelayPin <= 0 || o.RelayTrim <= 0 {
-		return nil, errors.New("--relay-pin and --relay-trim: must be above 0")
+	if o.RelayPin <= 0 || o.RelayTrim <= 0 || o.RelayMax <= 0 {
+		return nil, errors.New("--relay-pin, --relay-trim and --relay-max: must be above 0")
 	}
 	if _, err := builtin.Registry().New(o.Relay, nil); err != nil {
 		return nil, fmt.Errorf("--relay: %w", err)
@@ -52,7 +60,11 @@ func (o *Options) openRelay(policies []policyflag.Policy) (*relay, error) {
 	}
 	return &relay{
 		scheduler: o.Relay, build: e.New,
-		steering: sim.Steering{Every: relayEvery, Pin: model.Duration(o.RelayPin.Milliseconds()), Trim: model.Duration(o.RelayTrim.Milliseconds())},
+		steering: sim.Steering{Every: relayEvery, Limits: asks.Limits{
+			PinDeadline: model.Duration(o.RelayPin.Milliseconds()), TrimDeadline: model.Duration(o.RelayTrim.Milliseconds()),
+			WaitMax:    model.Duration(o.RelayMax.Milliseconds()),
+			WidenAfter: relayWiden, FullAfter: relayFull, Spread: asks.SpreadPack,
+		}},
 	}, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"heddle/core/asks"
 	"heddle/core/lab/sim"
 	"heddle/core/model"
 	"heddle/core/policy/builtin"
@@ -69,7 +70,9 @@ func (s *Scenario) world(arm string, seed uint64) (*sim.Sim, error) {
 	if err != nil {
 		return nil, err
 	}
-	world.Steer(sim.Steering{Name: arm, Policy: policy, Every: planEvery, Pin: pin, Trim: trim})
+	world.Steer(sim.Steering{Name: arm, Policy: policy, Every: planEvery, Limits: asks.Limits{
+		PinDeadline: pin, TrimDeadline: trim, WidenAfter: 3 * model.Second, FullAfter: 5 * model.Second, Spread: asks.SpreadPack,
+	}})
 	return world, nil
 }
 
