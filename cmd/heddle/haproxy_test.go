@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log"
 	"net"
 	"net/http"
 	"os"
@@ -37,17 +36,17 @@ const schedulerProtocol = "org.apache.hadoop.yarn.api.ApplicationMasterProtocolP
 func runScheduler(address string) {
 	l, err := net.Listen("tcp", address)
 	if err != nil {
-		log.Fatal(err)
+		panic(err)
 	}
 	for {
 		c, err := l.Accept()
 		if err != nil {
-			log.Fatal(err)
+			panic(err)
 		}
 		go func() {
 			defer c.Close()
 			if err := scheduleFor(c); err != nil && !errors.Is(err, io.EOF) {
-				log.Print(err)
+				fmt.Fprintln(os.Stderr, err)
 			}
 		}()
 	}
@@ -397,6 +396,7 @@ func BenchmarkBesideHaproxy(b *testing.B) {
 }
 
 func besideHaproxy(b *testing.B, haproxy string, n int) {
+	b.Helper()
 	scheduler, throughHaproxy, throughHeddle := freePort(b), freePort(b), freePort(b)
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), asScheduler+"="+scheduler)

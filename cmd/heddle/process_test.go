@@ -33,29 +33,29 @@ type process struct {
 }
 
 // spawn starts a heddle. It is killed at the end of the test if it still runs.
-func spawn(t testing.TB, args ...string) *process {
-	t.Helper()
-	return spawnIn(t, nil, args...)
+func spawn(tb testing.TB, args ...string) *process {
+	tb.Helper()
+	return spawnIn(tb, nil, args...)
 }
 
 // spawnIn is spawn with more environment.
-func spawnIn(t testing.TB, env []string, args ...string) *process {
-	t.Helper()
+func spawnIn(tb testing.TB, env []string, args ...string) *process {
+	tb.Helper()
 	p := &process{
-		running: &running{t: t, log: &buffer{}, web: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 20 * time.Second}},
+		running: &running{t: tb, log: &buffer{}, web: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 20 * time.Second}},
 		cmd:     exec.Command(os.Args[0], args...), ended: make(chan error, 1),
 	}
 	p.cmd.Env = append(append(os.Environ(), asHeddle+"=1"), env...)
 	p.cmd.Stderr = p.log
 	if err := p.cmd.Start(); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	go func() { p.ended <- p.cmd.Wait(); close(p.ended) }()
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		_ = p.cmd.Process.Kill() // it has ended already, or is to
 		<-p.ended
-		if t.Failed() {
-			t.Logf("standard error of heddle %v:\n%s", args, p.log)
+		if tb.Failed() {
+			tb.Logf("standard error of heddle %v:\n%s", args, p.log)
 		}
 	})
 	return p

@@ -61,8 +61,8 @@ func says(t *testing.T, c net.Conn, text string) {
 // same. Its port is below those that the kernel gives to servers and clients that
 // name none (32768 and above, ip_local_port_range), so that nobody else's takes it
 // between the two.
-func freePort(t testing.TB) string {
-	t.Helper()
+func freePort(tb testing.TB) string {
+	tb.Helper()
 	for range 100 {
 		addr := fmt.Sprintf("127.0.0.1:%d", 20000+rand.IntN(10000))
 		if l, err := net.Listen("tcp", addr); err == nil {
@@ -70,7 +70,7 @@ func freePort(t testing.TB) string {
 			return addr
 		}
 	}
-	t.Fatal("no free port among 100 tried")
+	tb.Fatal("no free port among 100 tried")
 	return ""
 }
 

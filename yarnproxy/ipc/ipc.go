@@ -1,14 +1,11 @@
 // Package ipc is Hadoop RPC version 9 on the wire: the preamble, length-framed
-// messages, request and response headers, SASL frames, and a small client.
+// messages, request and response headers, and SASL frames.
 //
 // It parses without copying: what a parser returns points into the bytes it was
 // given. A relay can therefore look at every frame and pass it on as it came.
 // Sources: Hadoop's ipc/{Client,Server,RpcConstants}.java, RpcHeader.proto,
 // IpcConnectionContext.proto, ProtobufRpcEngine2.proto, Security.proto.
 package ipc
-
-// rpcVersion is RpcConstants.CURRENT_VERSION.
-const rpcVersion = 9
 
 // Limits of Hadoop's own server and client.
 const (
