@@ -53,7 +53,7 @@ func (w *wait) ends(limit model.Duration) model.Time {
 func waitedOut(p *racks, limit model.Duration) (ends model.Time, over bool) {
 	k := p.k
 	if k.Wait.observe(p.now, servedElsewhere(p)) {
-		p.round.change()
+		p.change()
 	}
 	if areFull(p) {
 		limit = min(limit, max(limit/fullPart, p.limits.FullAfter))

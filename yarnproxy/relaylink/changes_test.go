@@ -3,8 +3,8 @@ package relaylink
 import (
 	"bytes"
 	"fmt"
-	"strings"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 

@@ -46,7 +46,7 @@ type askedRows struct {
 const sayAgain = -1
 
 // newRelayed returns the attempt of a job that begins to ask.
-func newRelayed(l asks.Limits) *relayed { //nolint:gocritic // as asks.NewAttempt has it
+func newRelayed(l asks.Limits) *relayed {
 	r := &relayed{attempt: asks.NewAttempt(l)}
 	r.intent.Stage = func(k asks.Key, _ bool) (model.Stage, bool) {
 		if k.Priority == model.PriorityMap {

@@ -158,6 +158,14 @@ func (t *stage) placeBlocks(s *world, h *hdfs) {
 	t.listByPlace(&s.layout)
 }
 
+// granted reports a container to the relay, and returns its number there; 0 without a relay.
+func granted(s *world, j *job, stage model.Stage, node int) int64 {
+	if j.relayed == nil {
+		return 0
+	}
+	return j.relayed.grant(stage, s.jobs.steering.nodes[node])
+}
+
 // launch starts what was placed for a job: the task of the first stage of its kind
 // that has one to start, the nearest there.
 func (s *world) launch(j *job, p *model.Placement, node int) {
@@ -192,9 +200,7 @@ func (s *world) launch(j *job, p *model.Placement, node int) {
 	j.hasPreempted = j.hasPreempted && !t.inputComplete()
 	t.launchedOn[n.rack] += t.units(task)
 	a := s.running.add(attempt{job: j, stage: int32(i), task: int32(task), node: int32(node), source: noNode, launched: s.now}) //nolint:gosec // bounded by the workload
-	if j.relayed != nil {
-		s.running.list[a].container = j.relayed.grant(p.Stage, s.jobs.steering.nodes[node])
-	}
+	s.running.list[a].container = granted(s, j, p.Stage, node)
 	j.updateTask(t, task, model.TaskRunning, n, s)
 	if t.kind == model.StageMap {
 		t.localityCounts[level]++

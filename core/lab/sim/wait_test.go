@@ -39,29 +39,35 @@ type steered struct {
 	saved float64 // bytes that did not cross racks
 }
 
+// backlogCase is a run: on how many racks the inputs lie (0: everywhere), the planner of the relay and the scheduler.
+type backlogCase struct {
+	racks              int
+	planner, scheduler string
+}
+
 // backlogged runs the jobs under a scheduler with a relay before it, and alone.
-func backlogged(t *testing.T, racks int, scheduler, planner string, l *asks.Limits, seeds int) (sum steered) {
+func backlogged(t *testing.T, tc backlogCase, l *asks.Limits, seeds int) (sum steered) {
 	t.Helper()
 	c := sim.Uniform(4, 10, 4, 125e6, 125e6)
-	if racks > 0 {
+	if tc.racks > 0 {
 		c.Replication = 1
 	}
-	w := backlog(racks)
+	w := backlog(tc.racks)
 	for seed := range seeds {
 		p := sim.DefaultParams()
-		p.Seed, p.AMStart, p.Multiple = uint64(seed)+1, 5*model.Second, scheduler == "capacity"
+		p.Seed, p.AMStart, p.Multiple = uint64(seed)+1, 5*model.Second, tc.scheduler == "capacity"
 		runs := [2]sim.Run{}
 		for i := range runs {
-			s, err := sim.New(p, c, w, scheduler, built(t, scheduler, ""))
+			s, err := sim.New(p, c, w, tc.scheduler, built(t, tc.scheduler, ""))
 			if err != nil {
 				t.Fatal(err)
 			}
 			if i == 1 {
 				params := ""
-				if planner == "shufflewatcher" {
+				if tc.planner == "shufflewatcher" {
 					params = `{"assume_unknown":true}`
 				}
-				s.Steer(sim.Steering{Name: planner, Policy: built(t, planner, params), Every: 2 * model.Second, Limits: *l})
+				s.Steer(sim.Steering{Name: tc.planner, Policy: built(t, tc.planner, params), Every: 2 * model.Second, Limits: *l})
 			}
 			if runs[i], err = s.Run(nil); err != nil || runs[i].Finished != len(w.Jobs) {
 				t.Fatal(runs[i].Finished, err)
@@ -85,10 +91,7 @@ func TestWaitOnABacklog(t *testing.T) {
 	endless.WaitMax, endless.FullAfter = 60*model.Minute, 60*model.Minute
 	fromAsk := defaults
 	fromAsk.WaitMax = 10 * model.Second
-	for _, tc := range []struct {
-		racks              int
-		planner, scheduler string
-	}{
+	for _, tc := range []backlogCase{
 		{2, "shufflewatcher", "fair"},
 		{0, "shufflewatcher", "fair"},
 		{2, "shufflewatcher", "capacity"},
@@ -102,11 +105,11 @@ func TestWaitOnABacklog(t *testing.T) {
 		if testing.Short() {
 			seeds = 1
 		}
-		got := backlogged(t, tc.racks, tc.scheduler, tc.planner, &defaults, seeds)
-		before := backlogged(t, tc.racks, tc.scheduler, tc.planner, &fromAsk, seeds)
+		got := backlogged(t, tc, &defaults, seeds)
+		before := backlogged(t, tc, &fromAsk, seeds)
 		least := before.saved
 		if tc.racks != 1 { // jobs that wait for one rack for ever take several times as long
-			best := backlogged(t, tc.racks, tc.scheduler, tc.planner, &endless, seeds)
+			best := backlogged(t, tc, &endless, seeds)
 			least = max(least, 0.8*best.saved)
 			t.Logf("%+v: without an end %+.1f %%, %.1f %% saved", tc, best.jct, best.saved)
 		}
