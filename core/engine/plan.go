@@ -2,6 +2,7 @@ package engine
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"heddle/core/model"
@@ -136,6 +137,9 @@ func (e *Engine) checkPlan(p *model.Plan) model.Rule {
 func (e *Engine) setCosts(p *model.Plan) {
 	v := e.in.View
 	j := v.Job(p.App)
+	for i := range p.Racks {
+		p.Racks[i].Share = math.Round(p.Racks[i].Share*1e4) / 1e4 // the rest would be most of a decision on file
+	}
 	if p.Stage != model.StageReduce {
 		if p.Stage == model.StageMap {
 			p.Costs = mapCosts(v, j, p)

@@ -84,7 +84,7 @@ type Placement struct {
 type RackTarget struct {
 	Rack  RackID  `json:"rack"`
 	Count int     `json:"count"` // tasks of the stage wanted there, those that ran included
-	Share float64 `json:"share"` // of the stage's tasks, 0..1, before rounding
+	Share float64 `json:"share"` // of the stage's tasks, 0..1, to four digits, before counts are rounded
 	Bytes Bytes   `json:"bytes"` // what draws them: map output there for reduces, input there for maps
 }
 
