@@ -103,6 +103,9 @@ type Site struct {
 	Racks  []Rack
 	RackOf map[string]model.RackID // every known host
 	VCores bool                    // the scheduler counts vcores too
+	// SoftHeadroom says that the scheduler grants more than the headroom that it reports: FairScheduler reports none
+	// above the fair share (FSAppAttempt.getHeadroom), and goes on granting while there is room.
+	SoftHeadroom bool
 }
 
 // Intent is everything that decides what to do with an attempt's asks at a call.

@@ -239,7 +239,8 @@ func (r *round) holds(k *key) bool {
 		start = h.Start
 	}
 	until := min(target.Until, start.Add(r.limits.HoldMax))
-	if h.Over || !target.Hold || r.now >= until || !h.Active && k.hasGivenUp() || r.starvesMaps(k) {
+	tooLate := !h.Active && (k.hasGivenUp() || k.older(r.now, r.limits.WaitMax))
+	if h.Over || !target.Hold || r.now >= until || tooLate || r.starvesMaps(k) {
 		return false
 	}
 	if !h.Active || h.Until != until {

@@ -70,6 +70,7 @@ func (s *script) run(t *testing.T, d *datadriven.TestData) string {
 			full[i] = "/" + full[i]
 		}
 		s.intent.Site = without(s.cluster, list(d, "lost"), full)
+		s.intent.Site.SoftHeadroom = d.HasArg("soft")
 	case "intent":
 		s.intent.Advise = d.HasArg("advise")
 		s.intent.Pass = model.PassCause(strings.Join(list(d, "pass"), ""))

@@ -144,7 +144,7 @@ func (t *Table) Response(now model.Time, r *Response, site *Site) {
 		t.removeContainer(e.ID, e.ExitStatus == 0)
 	}
 	for _, k := range t.keys {
-		if setHeadroom(k, r.Headroom, site != nil && site.VCores) {
+		if site != nil && setHeadroom(k, r.Headroom, site) {
 			t.change()
 		}
 	}

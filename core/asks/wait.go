@@ -124,11 +124,11 @@ func giveUp(k *key) {
 func (k *key) hasGivenUp() bool { return len(k.Batches) > 0 && k.Batches[0].GivenUp }
 
 // setHeadroom takes the room that the scheduler says the application has.
-func setHeadroom(k *key, room *model.Resource, vcores bool) (changed bool) {
+func setHeadroom(k *key, room *model.Resource, site *Site) (changed bool) {
 	if room == nil {
 		return false
 	}
 	was := k.NoHeadroom
-	k.NoHeadroom = containers(*room, k.Capability, vcores) < 1
+	k.NoHeadroom = !site.SoftHeadroom && containers(*room, k.Capability, site.VCores) < 1
 	return k.NoHeadroom != was
 }

@@ -18,7 +18,7 @@ type changes struct {
 // to returns the view that makes the receiver's view that of a snapshot.
 func (c *changes) to(s *snapshot.Snapshot) *view {
 	before := c.before
-	v := &view{Version: s.Seq, Whole: before == nil, VCores: s.Cluster.VCores}
+	v := &view{Version: s.Seq, Whole: before == nil, VCores: s.Cluster.VCores, SoftHeadroom: s.Cluster.Scheduler == "fairScheduler"}
 	if before == nil {
 		before = &snapshot.Snapshot{}
 	}

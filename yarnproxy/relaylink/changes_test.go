@@ -46,7 +46,7 @@ func everything(v *View) seen {
 	if s.Site == nil {
 		return s
 	}
-	site := &asks.Site{RackOf: s.Site.RackOf, VCores: s.Site.VCores}
+	site := &asks.Site{RackOf: s.Site.RackOf, VCores: s.Site.VCores, SoftHeadroom: s.Site.SoftHeadroom}
 	for _, r := range s.Site.Racks {
 		r.Hosts = slices.Clone(r.Hosts)
 		for i := range r.Hosts {
@@ -203,4 +203,20 @@ func FuzzMessage(f *testing.F) {
 			v.Target(viewedApp, model.StageReduce)
 		}
 	})
+}
+
+// TestSoftHeadroom: the relay goes by the headroom of an answer only where the scheduler keeps to it.
+func TestSoftHeadroom(t *testing.T) {
+	t.Parallel()
+	for scheduler, want := range map[string]bool{"fairScheduler": true, "capacityScheduler": false} {
+		s := &snapshot.Snapshot{Seq: 1}
+		s.Cluster.Scheduler = scheduler
+		v := NewView(clock)
+		if err := v.apply((&changes{}).to(s)); err != nil {
+			t.Fatal(err)
+		}
+		if site, _ := v.Site(); site == nil || site.SoftHeadroom != want {
+			t.Errorf("%s: %+v", scheduler, site)
+		}
+	}
 }

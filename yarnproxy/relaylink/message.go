@@ -57,6 +57,8 @@ type view struct {
 	Whole      bool       `json:"whole,omitempty"`
 	StaleAfter model.Time `json:"stale_after_ms"` // when the ResourceManager's state becomes too old to act on
 	VCores     bool       `json:"vcores,omitempty"`
+	// SoftHeadroom: the scheduler grants more than the headroom that it reports.
+	SoftHeadroom bool `json:"soft_headroom,omitempty"`
 
 	Nodes     []node         `json:"nodes,omitempty"`
 	GoneNodes []model.NodeID `json:"gone_nodes,omitempty"`

@@ -122,10 +122,11 @@ func (v *View) siteAfter(n *view) (*asks.Site, error) {
 	for _, id := range n.GoneNodes {
 		delete(v.nodes, id)
 	}
-	if len(n.Nodes)+len(n.GoneNodes) == 0 && site != nil && site.VCores == n.VCores && !site.HasNewRoom() {
+	if len(n.Nodes)+len(n.GoneNodes) == 0 && site != nil && site.VCores == n.VCores && site.SoftHeadroom == n.SoftHeadroom && !site.HasNewRoom() {
 		return site, nil
 	}
-	site = siteOf(v.nodes, v.free, n.VCores)
+	site = siteOf(v.nodes, v.free)
+	site.VCores, site.SoftHeadroom = n.VCores, n.SoftHeadroom
 	clear(v.free)
 	for id := range v.nodes { // order-free: each alone
 		v.free[id] = v.nodes[id].Free
@@ -138,14 +139,14 @@ func (t *target) inForce() asks.Target {
 }
 
 // siteOf groups nodes by rack. What was free before and is now is idle.
-func siteOf(nodes map[model.NodeID]node, before map[model.NodeID]model.Resource, vcores bool) *asks.Site {
+func siteOf(nodes map[model.NodeID]node, before map[model.NodeID]model.Resource) *asks.Site {
 	list := make([]*node, 0, len(nodes))
 	for id := range nodes { // order-free: sorted below
 		n := nodes[id]
 		list = append(list, &n)
 	}
 	slices.SortFunc(list, func(a, b *node) int { return cmp.Compare(a.ID, b.ID) })
-	site := &asks.Site{RackOf: make(map[string]model.RackID, len(list)), VCores: vcores}
+	site := &asks.Site{RackOf: make(map[string]model.RackID, len(list))}
 	at := map[model.RackID]int{}
 	for _, n := range list {
 		i, known := at[n.Rack]

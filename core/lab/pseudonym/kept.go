@@ -66,7 +66,7 @@ func keptMethod(s string) bool {
 
 // keptCost reports whether a name is one of model.Cost.
 func keptCost(s string) bool {
-	return slices.Contains([]string{"plan", "fewest_bytes", "proportional", "uniform", "as_placed"}, s)
+	return slices.Contains([]string{"plan", "fewest_bytes", "proportional", "uniform", "as_placed", "not_pinned"}, s)
 }
 
 // keptHAState knows HAServiceProtocol.HAServiceState.
