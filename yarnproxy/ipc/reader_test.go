@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+	"math"
 	"net"
 	"os"
 	"runtime"
@@ -274,15 +275,19 @@ func TestReaderAllocations(t *testing.T) { // counts allocations of the process
 	}
 	for came, most := range map[int]uint64{0: 8 << 10, 4000: 8 << 10, 64 << 10: 256 << 10} {
 		announced := append(binary.BigEndian.AppendUint32(nil, ipc.MaxFrame), make([]byte, came)...)
-		in := bytes.NewReader(announced)
-		var before, after runtime.MemStats
-		runtime.GC() // empties the pool, in two steps
-		runtime.GC()
-		runtime.ReadMemStats(&before)
-		_, _ = ipc.NewReader(in, ipc.MaxFrame).Next()
-		runtime.ReadMemStats(&after)
-		if got := after.TotalAlloc - before.TotalAlloc; got > most {
-			t.Errorf("a length of %d bytes, of which %d came, cost %d, want at most %d", ipc.MaxFrame, came, got, most)
+		least := uint64(math.MaxUint64)
+		for range 5 { // the runtime allocates at times, too
+			in := bytes.NewReader(announced)
+			var before, after runtime.MemStats
+			runtime.GC() // empties the pool, in two steps
+			runtime.GC()
+			runtime.ReadMemStats(&before)
+			_, _ = ipc.NewReader(in, ipc.MaxFrame).Next()
+			runtime.ReadMemStats(&after)
+			least = min(least, after.TotalAlloc-before.TotalAlloc)
+		}
+		if least > most {
+			t.Errorf("a length of %d bytes, of which %d came, cost %d, want at most %d", ipc.MaxFrame, came, least, most)
 		}
 	}
 }
