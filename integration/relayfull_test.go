@@ -37,40 +37,58 @@ const (
 	relaxedStartDelay = grantDelay + 10*model.Second
 )
 
-// The deadlines of TestRelayRackFull.
+// The deadlines of TestRelayRackFull. Where all racks of a plan are full, asks wait for a third of theirs.
 const (
-	fullTrim  = 8 * model.Second
-	fullPin   = 12 * model.Second
+	fullTrim  = 15 * model.Second
+	fullPin   = 18 * model.Second
 	fullAfter = 4 * model.Second
 )
 
-// TestRelayRackFull: the racks of a job's plan are full before it asks, and stay
-// so. Maps wait for trim_deadline, reduces move to the plan's next rack after
-// full_after, and where all racks of the plan are full they wait for pin_deadline.
+// TestRelayRackFull: racks of a job's plan are full before a stage asks, and stay so. Maps wait for trim_deadline,
+// reduces move to the plan's next rack after full_after, and where all racks of the plan are full both wait for a
+// third of their deadlines.
 //
-// The plan follows the input alone, wherever maps ran in the end
-// (map_completion), and takes two racks (waves): three fifths of the input are on
-// /rack2, two on /rack3. Reduces are asked for when all maps are done, so that
-// each stage waits by itself.
+// Three fifths of the input are on /rack2, two on /rack3, and the plan takes both racks (waves). Reduces follow where
+// maps ran. They are asked for when all maps are done, so that each stage waits by itself: racks are filled before
+// the job is submitted for the maps, and as the maps end for the reduces.
 func TestRelayRackFull(t *testing.T) {
 	c := cluster(t)
 	settings := strings.NewReplacer(
-		"pin_deadline: 3m, trim_deadline: 1m", "pin_deadline: 12s, trim_deadline: 8s",
+		"pin_deadline: 3m, trim_deadline: 1m", "pin_deadline: 18s, trim_deadline: 15s",
 		"advanced: {", "advanced: {relay: {limits: {full_after: 4s}}, ",
-		"{assume_unknown: true}", "{assume_unknown: true, map_completion: 1, waves: 1}",
+		"{assume_unknown: true}", "{assume_unknown: true, waves: 1}",
 	).Replace(relaySettings(t, c, "enforce"))
 	s := startConfigured(t, c, settings)
 	rack2, rack3 := c.HostsOf("/rack2"), c.HostsOf("/rack3")
 	if err := c.TeraInput(withTimeout(t, time.Minute), "/full", slices.Concat(rack2, rack2[:1], rack3), 1, 2_000_000); err != nil {
 		t.Fatal(err)
 	}
-	run := func(t *testing.T, what string) (*fullRackRun, time.Duration) {
+	// run runs the job, and fills racks as soon as all maps have their containers.
+	run := func(t *testing.T, what string, then ...string) (*fullRackRun, time.Duration) {
 		t.Helper()
 		before := s.relayStatus(withTimeout(t, 10*time.Second)).Counts.Rewritten
 		done := startJob(t, c, throughRelay(c), "terasort", "-Dmapreduce.job.reduces=3",
 			"-Dmapreduce.job.reduce.slowstart.completedmaps=1", "-Dmapreduce.terasort.output.replication=1", "/full", fmt.Sprintf("/out-full-%d", time.Now().UnixMilli()))
-		seen := s.followAsks(t, done)
+		following := make(chan map[askKey]*askHistory, 1)
+		granted := make(chan struct{})
+		go func() {
+			defer close(following) // also if it ends the test
+			following <- s.followAsks(t, done, sync.OnceFunc(func() { close(granted) }))
+		}()
+		var full rackFiller
+		if len(then) > 0 {
+			select {
+			case <-granted:
+			case <-time.After(2 * time.Minute):
+				t.Fatal("the maps have no containers after two minutes")
+			}
+			full = fillRacks(t, c, then...)
+		}
+		seen := <-following
 		job, took := waitSucceeded(t, c, done, what)
+		if len(then) > 0 {
+			full.checkStillFull(then...)
+		}
 		after := s.relayStatus(withTimeout(t, 10*time.Second)).Counts.Rewritten
 		r := &fullRackRun{t: t, app: model.AppID(hadoop.AppID(job)), history: seen, counts: map[model.Action]int64{}}
 		for action, n := range after {
@@ -88,31 +106,44 @@ func TestRelayRackFull(t *testing.T) {
 		t.Errorf("nothing was full, and the relay did %v", r.counts)
 	}
 
-	t.Run("one rack", func(t *testing.T) {
+	t.Run("maps, one rack", func(t *testing.T) {
 		full := fillRacks(t, c, "/rack2")
 		r, took := run(t, "one rack full")
 		full.checkStillFull("/rack2")
 		t.Logf("one rack full: %+.1f s", (took - plain).Seconds())
-		r.checkAvoids("/rack2")
+		r.checkAvoids("MAP", "/rack2")
 		r.checkWait(model.StageMap, model.ActionTrim, fullTrim, "/rack2")
-		if r.counts[model.ActionFallBack] == 0 || r.counts[model.ActionNextRack] == 0 {
-			t.Errorf("the relay did %v, want maps fallen back and reduces on the next rack", r.counts)
-		}
-		r.checkWait(model.StageReduce, model.ActionPin, fullAfter, "/rack2", "/rack3")
-		if got := hadoop.AttemptsByRack(r.attempts, "REDUCE"); got["/rack3"] != 3 {
-			t.Errorf("reduces ran on %v, want all on /rack3, the next one of the plan", got)
+		if r.counts[model.ActionFallBack] == 0 {
+			t.Errorf("the relay did %v, want maps fallen back", r.counts)
 		}
 	})
-	t.Run("all racks of the plan", func(t *testing.T) {
+	t.Run("maps, all racks of the plan", func(t *testing.T) {
 		full := fillRacks(t, c, "/rack2", "/rack3")
 		r, took := run(t, "all racks of the plan full")
 		full.checkStillFull("/rack2", "/rack3")
 		t.Logf("all racks of the plan full: %+.1f s", (took - plain).Seconds())
-		r.checkAvoids("/rack2", "/rack3")
-		r.checkWait(model.StageMap, model.ActionTrim, fullTrim, "/rack2", "/rack3")
-		r.checkWait(model.StageReduce, model.ActionPin, fullPin, "/rack2", "/rack3")
-		if r.counts[model.ActionFallBack] < 2 {
-			t.Errorf("the relay did %v, want maps and reduces fallen back", r.counts)
+		r.checkAvoids("MAP", "/rack2", "/rack3")
+		r.checkWait(model.StageMap, model.ActionTrim, fullTrim/3, "/rack2", "/rack3")
+		if r.counts[model.ActionFallBack] == 0 {
+			t.Errorf("the relay did %v, want maps fallen back", r.counts)
+		}
+	})
+	t.Run("reduces, one rack", func(t *testing.T) {
+		r, took := run(t, "one rack full after the maps", "/rack2")
+		t.Logf("one rack full after the maps: %+.1f s", (took - plain).Seconds())
+		r.checkAvoids("REDUCE", "/rack2")
+		r.checkWait(model.StageReduce, model.ActionPin, fullAfter, "/rack2", "/rack3")
+		if got := hadoop.AttemptsByRack(r.attempts, "REDUCE"); got["/rack3"] != 3 || r.counts[model.ActionNextRack] == 0 {
+			t.Errorf("reduces ran on %v, want all on /rack3, the next one of the plan; the relay did %v", got, r.counts)
+		}
+	})
+	t.Run("reduces, all racks of the plan", func(t *testing.T) {
+		r, took := run(t, "all racks of the plan full after the maps", "/rack2", "/rack3")
+		t.Logf("all racks of the plan full after the maps: %+.1f s", (took - plain).Seconds())
+		r.checkAvoids("REDUCE", "/rack2", "/rack3")
+		r.checkWait(model.StageReduce, model.ActionPin, fullPin/3, "/rack2", "/rack3")
+		if r.counts[model.ActionFallBack] == 0 {
+			t.Errorf("the relay did %v, want reduces fallen back", r.counts)
 		}
 	})
 }
@@ -185,18 +216,21 @@ type askHistory struct {
 	lastSteeredAt model.Time      // last seen steered
 }
 
-// followAsks polls the relay until a job has ended.
-func (s *service) followAsks(t *testing.T, done <-chan jobResult) map[askKey]*askHistory {
+// followAsks polls the relay until a job has ended. It calls mapsGranted when a job that asked for maps waits for none.
+func (s *service) followAsks(t *testing.T, done <-chan jobResult, mapsGranted func()) map[askKey]*askHistory {
 	t.Helper()
 	seen := map[askKey]*askHistory{}
 	for ; len(done) == 0; time.Sleep(200 * time.Millisecond) {
 		r := s.relayStatus(withTimeout(t, 10*time.Second))
 		for i := range r.Attempts {
 			for k := range slices.Values(r.Attempts[i].Keys) {
+				of := askKey{r.Attempts[i].App, k.Stage}
 				if len(k.Asked) == 0 {
+					if seen[of] != nil && k.Stage == model.StageMap {
+						mapsGranted()
+					}
 					continue
 				}
-				of := askKey{r.Attempts[i].App, k.Stage}
 				if seen[of] == nil {
 					seen[of] = &askHistory{askedAt: r.At, racks: map[string]bool{}}
 				}
@@ -226,11 +260,11 @@ func (a *askHistory) record(at model.Time, k *model.RelayKey) {
 	}
 }
 
-// checkAvoids checks that no task ran on full racks.
-func (r *fullRackRun) checkAvoids(full ...string) {
+// checkAvoids checks that no task of a type ran on full racks.
+func (r *fullRackRun) checkAvoids(taskType string, full ...string) {
 	r.t.Helper()
 	for _, a := range r.attempts {
-		if slices.Contains(full, a.Rack) {
+		if a.Type == taskType && slices.Contains(full, a.Rack) {
 			r.t.Errorf("%s ran on %s: it was not full", a.ID, a.Rack)
 		}
 	}
