@@ -200,15 +200,19 @@ func fullRack(e *executors, deadline time.Duration) {
 	e.waitReleased()
 }
 
+// resyncLimit bounds the time from a relay's start until it steers an application that returns to it.
+const resyncLimit = 15 * time.Second
+
 // killedBetween asks for one to three at a time, while calls are repeated and
 // the relay is killed at any time, and returns how many were granted.
 func killedBetween(e *executors, s *service, rng *rand.Rand) (total, kills int) {
+	var killedAt time.Time
 	for range 4 {
 		eventually(e.t, 20*time.Second, "heddle is ready", s.ready)
 		e.waitKnown(s)
 		n := 1 + rng.Int32N(3)
 		e.askFor(n)
-		disturbed := false
+		disturbed := time.Since(killedAt) < resyncLimit // asks pass until the relay knows them again
 		for range rng.IntN(3) {
 			switch rng.IntN(3) {
 			case 0:
@@ -219,6 +223,7 @@ func killedBetween(e *executors, s *service, rng *rand.Rand) (total, kills int) 
 				s.kill()
 				s.launch()
 				kills++
+				killedAt = time.Now()
 				e.askedAgain += e.wanted // by the relay, which cannot know what the ResourceManager has granted meanwhile
 				disturbed = true
 				e.addGrants(e.repeatCall())
