@@ -83,6 +83,7 @@ type app struct {
 	model.App
 	conf    model.JobConfFact
 	am      model.NodeID // of its ApplicationMaster, as last listed
+	amAt    model.Time   // when that was first listed
 	written model.Bytes  // to HDFS by all its tasks
 	tasks   map[model.Stage]map[int]model.Task
 }
@@ -111,8 +112,8 @@ func (r *reader) apply(fact model.Fact, at model.Time) {
 		for i := range f.Apps {
 			a := r.app(f.Apps[i].ID)
 			a.App = f.Apps[i]
-			if a.AMNode != "" {
-				a.am = a.AMNode
+			if a.AMNode != "" && a.AMNode != a.am {
+				a.am, a.amAt = a.AMNode, at
 			}
 		}
 	case model.JobConfFact:
@@ -216,7 +217,7 @@ func (a *app) leftOut() string {
 func (r *reader) job(a *app) measured.Job {
 	j := measured.Job{
 		ID: string(a.ID), Name: a.Name, User: a.User, Queue: a.Queue, Submitted: a.Submitted, Finished: a.Finished,
-		AMHost: a.am.Host(), MapTask: a.conf.MapTask, ReduceTask: a.conf.ReduceTask,
+		AMHost: a.am.Host(), AMLaunched: a.amAt, MapTask: a.conf.MapTask, ReduceTask: a.conf.ReduceTask,
 	}
 	r.most[a.conf.MapTask] += len(a.tasks[model.StageMap])
 	r.most[a.conf.ReduceTask] += len(a.tasks[model.StageReduce])

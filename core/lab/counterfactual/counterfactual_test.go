@@ -45,7 +45,7 @@ func facts() []model.Fact {
 		return model.Node{ID: model.NodeID(host + ":1"), Host: host, Rack: rack, State: model.NodeRunning, Total: model.Resource{MemoryMiB: memory, VCores: 8}}
 	}
 	const mb = 1_000_000
-	job := model.App{ID: "application_1_0001", Name: "sort", User: "ann", Queue: "root.q", Type: "MAPREDUCE", State: model.AppFinished, Submitted: 1_000_000, Finished: 1_050_000}
+	job := model.App{ID: "application_1_0001", Name: "sort", User: "ann", Queue: "root.q", Type: "MAPREDUCE", State: model.AppFinished, Submitted: 1_000_000, Finished: 1_050_000, AMNode: "b1:1"}
 	return []model.Fact{
 		model.NodesFact{Nodes: []model.Node{node("a1", "/a", 4096), node("a2", "/a", 4096), node("b1", "/b", 2048)}},
 		model.AppsFact{Apps: []model.App{
@@ -91,11 +91,14 @@ func TestRead(t *testing.T) {
 	if rec.Cluster.CrossRackWrites || rec.Cluster.Replication != 1 || rec.Params.Slowstart != 0.5 || rec.Params.AMStart != 5*model.Second {
 		t.Errorf("writes %v, replication %d, slowstart %g, start %d", rec.Cluster.CrossRackWrites, rec.Cluster.Replication, rec.Params.Slowstart, rec.Params.AMStart)
 	}
+	if j := rec.Workload.Jobs[0]; j.AMRanOn != (workload.Node{Rack: 2, Number: 1}) || j.AMLaunched != 1000 { // the apps are seen a second after the nodes
+		t.Errorf("its ApplicationMaster on %v at %d", j.AMRanOn, j.AMLaunched)
+	}
 	maps := rec.Workload.Jobs[0].Stages[0].Measured
 	n := func(rack, number int) workload.Node { return workload.Node{Rack: rack, Number: number} }
 	if diff := cmp.Diff([]workload.Measured{
-		{Compute: 10_000, Read: 105e6, Output: 60e6, Replicas: []workload.Node{n(1, 2)}, RanOn: n(1, 1)},
-		{Compute: 5000, Read: 50e6, Output: 30e6, Replicas: []workload.Node{n(2, 1)}, RanOn: n(2, 1)},
+		{Compute: 10_000, Read: 105e6, Output: 60e6, Replicas: []workload.Node{n(1, 2)}, RanOn: n(1, 1), Launched: 6000},
+		{Compute: 5000, Read: 50e6, Output: 30e6, Replicas: []workload.Node{n(2, 1)}, RanOn: n(2, 1), Launched: 6000},
 	}, maps); diff != "" {
 		t.Errorf("maps (-want +got):\n%s", diff)
 	}

@@ -21,8 +21,10 @@ type Job struct {
 	Submitted model.Time
 	Finished  model.Time // 0 if not known
 	AMHost    string     // of its last ApplicationMaster; empty if not known
-	Maps      []Task     // that succeeded, by index
-	Reduces   []Task
+	// AMLaunched is when that was seen to have a container; 0 if not known.
+	AMLaunched model.Time
+	Maps       []Task // that succeeded, by index
+	Reduces    []Task
 	// MapTask and ReduceTask are what it asked for a task; zero if not known.
 	MapTask, ReduceTask model.Resource
 }
@@ -225,6 +227,9 @@ func (p *places) job(j *Job, first model.Time) workload.Job {
 		ID: workload.JobID(j.ID), Name: j.Name, User: j.User, Queue: j.Queue, Submit: max(j.Submitted-first, 0),
 		AMRanOn: p.nodes[j.AMHost],
 	}
+	if out.AMRanOn != (workload.Node{}) && j.AMLaunched > first {
+		out.AMLaunched = j.AMLaunched - first
+	}
 	if out.User == "" {
 		out.User = "unknown"
 	}
@@ -235,7 +240,7 @@ func (p *places) job(j *Job, first model.Time) workload.Job {
 	local := p.medianLocal(j.Maps)
 	var read model.Bytes
 	for i := range j.Maps {
-		m := p.task(&j.Maps[i])
+		m := p.task(&j.Maps[i], first)
 		m.Compute = j.Maps[i].Finished.Sub(j.Maps[i].Launched)
 		if !p.isLocal(&j.Maps[i]) && local > 0 {
 			m.Compute = min(m.Compute, local)
@@ -249,13 +254,13 @@ func (p *places) job(j *Job, first model.Time) workload.Job {
 	}
 	out.Stages = append(out.Stages, maps)
 	if len(j.Reduces) > 0 {
-		out.Stages = append(out.Stages, p.reduces(j))
+		out.Stages = append(out.Stages, p.reduces(j, first))
 	}
 	return out
 }
 
 // reduces makes the stage of a job's reduces.
-func (p *places) reduces(j *Job) workload.Stage {
+func (p *places) reduces(j *Job, first model.Time) workload.Stage {
 	s := workload.Stage{
 		Name: model.StageReduce, Tasks: len(j.Reduces), Container: container(j.ReduceTask),
 		Edges: []workload.Edge{{From: 0, Kind: model.ScatterGather}}, Start: p.start,
@@ -263,7 +268,7 @@ func (p *places) reduces(j *Job) workload.Stage {
 	last := j.lastMap()
 	for i := range j.Reduces {
 		t := &j.Reduces[i]
-		m := p.task(t)
+		m := p.task(t, first)
 		fetched := t.Fetched
 		if fetched < t.Launched || fetched > t.Finished {
 			fetched = min(max(last, t.Launched.Add(p.start)), t.Finished)
@@ -276,8 +281,11 @@ func (p *places) reduces(j *Job) workload.Stage {
 }
 
 // task makes a measured task, without how long it computed.
-func (p *places) task(t *Task) workload.Measured {
+func (p *places) task(t *Task, first model.Time) workload.Measured {
 	m := workload.Measured{Read: known(t.Read), Output: known(t.Output), Shuffled: known(t.Shuffled), RanOn: p.nodes[t.Host]}
+	if m.RanOn != (workload.Node{}) && t.Launched > first {
+		m.Launched = t.Launched - first
+	}
 	for _, h := range t.Replicas {
 		if n, ok := p.nodes[h]; ok && !slices.Contains(m.Replicas, n) {
 			m.Replicas = append(m.Replicas, n)

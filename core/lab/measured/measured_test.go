@@ -62,16 +62,16 @@ func TestWorkload(t *testing.T) {
 		{
 			Name: "map", Tasks: 3, Reads: []workload.File{{Bytes: 290e6}}, Output: 120e6, Start: 5000, Container: workload.DefaultSizing().Container,
 			Measured: []workload.Measured{
-				{Compute: 10_000, Read: 100e6, Output: 60e6, Replicas: []workload.Node{n(1, 1), n(2, 1)}, RanOn: n(1, 1)},
-				{Compute: 14_000, Read: 100e6, Output: 40e6, Replicas: []workload.Node{n(2, 2)}, RanOn: n(2, 1)},
-				{Compute: 14_000, Read: 90e6, Output: 20e6, Replicas: []workload.Node{n(1, 2)}, RanOn: n(3, 1)}, // took 60 s, over the network
+				{Compute: 10_000, Read: 100e6, Output: 60e6, Replicas: []workload.Node{n(1, 1), n(2, 1)}, RanOn: n(1, 1), Launched: 5000},
+				{Compute: 14_000, Read: 100e6, Output: 40e6, Replicas: []workload.Node{n(2, 2)}, RanOn: n(2, 1), Launched: 5000},
+				{Compute: 14_000, Read: 90e6, Output: 20e6, Replicas: []workload.Node{n(1, 2)}, RanOn: n(3, 1), Launched: 5000}, // took 60 s, over the network
 			},
 		},
 		{
 			Name: "reduce", Tasks: 2, Edges: []workload.Edge{{From: 0, Kind: model.ScatterGather}}, Output: 40e6, Start: 5000, Container: workload.DefaultSizing().Container,
 			Measured: []workload.Measured{
-				{Compute: 9000, Output: 10e6, Shuffled: 80e6, RanOn: n(1, 2)},
-				{Compute: 5000, Output: 30e6, Shuffled: 40e6, RanOn: n(2, 2)}, // launched after the last map
+				{Compute: 9000, Output: 10e6, Shuffled: 80e6, RanOn: n(1, 2), Launched: 16_000},
+				{Compute: 5000, Output: 30e6, Shuffled: 40e6, RanOn: n(2, 2), Launched: 70_000}, // launched after the last map
 			},
 		},
 	}
@@ -173,14 +173,15 @@ func TestLeftOut(t *testing.T) {
 	}
 }
 
-// asRan runs jobs where they ran, on a rack of two nodes with a container each.
-func asRan(jobs ...measured.Job) (sim.Run, error) {
+// asRan runs jobs where they ran, on a rack of two nodes with a container each. ApplicationMasters take
+// so long to start, and no container with 0.
+func asRan(amStart model.Duration, jobs ...measured.Job) (sim.Run, error) {
 	r, err := measured.Workload(jobs, &measured.Options{Racks: map[model.RackID][]string{"/r1": {"r1a", "r1b"}}})
 	if err != nil {
 		return sim.Run{}, err
 	}
 	c, p := sim.Uniform(1, 2, 1, 10e6, 125e6), sim.DefaultParams()
-	p.Slowstart, p.AMStart = 0, 0
+	p.Slowstart, p.AMStart, p.AMShare = 0, amStart, 1
 	s, err := sim.NewAsRan(p, c, r.Workload)
 	if err != nil {
 		return sim.Run{}, err
@@ -192,27 +193,48 @@ func asRan(jobs ...measured.Job) (sim.Run, error) {
 func TestAsRanWaitsForItsNode(t *testing.T) {
 	t.Parallel()
 	task := measured.Task{Host: "r1a", Rack: "/r1", Launched: 1000, Finished: 601_000}
-	run, err := asRan(measured.Job{ID: "j", Submitted: 1, Maps: []measured.Task{task, task, task}})
+	run, err := asRan(0, measured.Job{ID: "j", Submitted: 1, Maps: []measured.Task{task, task, task}})
 	if err != nil || run.Makespan < 1800 || run.Makespan > 1810 {
 		t.Errorf("%.0f s for three maps of 600 s on one container, %v", run.Makespan, err)
+	}
+}
+
+// A node starts what it started in the order it was measured to: an ApplicationMaster that waited in the cluster, as all
+// containers were for an earlier job's tasks, does not take one of them.
+func TestAsRanKeepsTheOrder(t *testing.T) {
+	t.Parallel()
+	task := func(host string, launched, took model.Time) measured.Task {
+		return measured.Task{Host: host, Rack: "/r1", Launched: launched, Finished: launched + took}
+	}
+	early := measured.Job{ID: "early", Submitted: 1, AMHost: "r1a", AMLaunched: 2, Maps: []measured.Task{task("r1b", 5000, 20_000), task("r1b", 25_000, 20_000)}}
+	late := measured.Job{ID: "late", Submitted: 3, AMHost: "r1b", AMLaunched: 46_000, Maps: []measured.Task{task("r1a", 50_000, 10_000)}}
+	if run, err := asRan(1000, early, late); err != nil || run.Makespan < 51 || run.Makespan > 60 {
+		t.Errorf("%.0f s, %v; want the late job's 11 s after the early one's 41", run.Makespan, err)
 	}
 }
 
 // However jobs wait for each other's nodes, all end.
 func TestAsRanEnds(t *testing.T) {
 	t.Parallel()
+	hosts := rapid.SampledFrom([]string{"r1a", "r1b", ""})
 	rapid.Check(t, func(t *rapid.T) {
 		task := rapid.Custom(func(t *rapid.T) measured.Task {
-			return measured.Task{Host: rapid.SampledFrom([]string{"r1a", "r1b", ""}).Draw(t, "host"), Rack: "/r1", Launched: 1000, Finished: 1000 + model.Time(rapid.IntRange(0, 300_000).Draw(t, "took")), Shuffled: 1}
+			launched := model.Time(rapid.IntRange(1, 200_000).Draw(t, "launched"))
+			return measured.Task{Host: hosts.Draw(t, "host"), Rack: "/r1", Launched: launched, Finished: launched + model.Time(rapid.IntRange(0, 300_000).Draw(t, "took")), Shuffled: 1}
 		})
 		var jobs []measured.Job
 		for i := range rapid.IntRange(1, 4).Draw(t, "jobs") {
 			jobs = append(jobs, measured.Job{
 				ID: string(rune('a' + i)), Submitted: 1 + model.Time(rapid.IntRange(0, 100_000).Draw(t, "submitted")),
 				Maps: rapid.SliceOfN(task, 1, 4).Draw(t, "maps"), Reduces: rapid.SliceOfN(task, 0, 4).Draw(t, "reduces"),
+				AMHost: hosts.Draw(t, "am"), AMLaunched: model.Time(rapid.IntRange(0, 200_000).Draw(t, "am launched")),
 			})
 		}
-		if run, err := asRan(jobs...); err != nil || run.Finished != len(jobs) {
+		start := model.Duration(rapid.SampledFrom([]int{0, 5000}).Draw(t, "am start"))
+		if start > 0 {
+			jobs = jobs[:1] // two ApplicationMasters can take all containers
+		}
+		if run, err := asRan(start, jobs...); err != nil || run.Finished != len(jobs) {
 			t.Fatalf("%d of %d jobs ended, %v", run.Finished, len(jobs), err)
 		}
 	})

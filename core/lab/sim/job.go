@@ -85,7 +85,7 @@ type tasks struct {
 
 	state        []taskState
 	firstWaiting int    // every waiting task is at or after it
-	ranOnNode    *lists // waiting tasks by the node they ran on, and at last those of which nobody knows; nil until asked
+	ranOnNode    *lists // waiting tasks of unknown start by the node they ran on, and at last those of which nobody knows; nil until asked
 	launchedOn   []int  // launched, by rack: tasks, or bytes they draw where those differ
 }
 

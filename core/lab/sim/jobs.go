@@ -20,8 +20,8 @@ type jobTable struct {
 	free       pools // containers or slots
 	finished   int
 	failed     error
-	asRan      bool      // tasks start on the nodes they ran on
-	steering   *steering // the relay that their asks go through; nil without one
+	asRan      *launchOrder // by which tasks start on the nodes they ran on; nil where they start anywhere
+	steering   *steering    // the relay that their asks go through; nil without one
 }
 
 // chains are the jobs that read each other's output. All slices are by job.

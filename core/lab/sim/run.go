@@ -61,6 +61,9 @@ func (s *world) submitJob(index int) {
 	j.amSince = j.submit
 	s.stats.lastProgress = s.now
 	s.stats.jobArrived(s, j)
+	if s.jobs.asRan != nil {
+		s.jobs.asRan.jobs[index] = j
+	}
 	if j.amNode = noNode; s.params.AMStart > 0 {
 		s.jobs.waiting = append(s.jobs.waiting, j)
 		return
@@ -177,8 +180,8 @@ func (s *world) launch(j *job, p *model.Placement, node int) {
 	}
 	t := &j.stages[i]
 	task, level := t.pick(node, n.rack)
-	if s.jobs.asRan {
-		task = s.ranOn(node, j, t)
+	if s.jobs.asRan != nil {
+		task = s.ranOn(node, j, i)
 		level = t.levelOn(task, node, &s.layout)
 	}
 	if t.extraAsked > 0 {
@@ -441,16 +444,16 @@ func (s *world) preemptReduces() {
 	pool := s.layout.pool(model.StageReduce)
 	free := s.jobs.free[pool]
 	for _, j := range s.jobs.live {
-		if free > 0 && !s.jobs.asRan {
+		if free > 0 && s.jobs.asRan == nil {
 			j.starvedSince = s.now
 			continue
 		}
 		pending, held := j.blocked(&s.layout)
-		if pending == 0 || held == 0 {
+		if pending == 0 || held == 0 && s.jobs.asRan == nil {
 			j.starvedSince = s.now
 			continue
 		}
-		if free > 0 { // its tasks wait for nodes
+		if free > 0 || held == 0 { // its tasks wait for nodes
 			continue
 		}
 		if s.now.Sub(j.starvedSince) < s.params.Starved {

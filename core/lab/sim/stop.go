@@ -58,6 +58,7 @@ func (r *attempts) stopAll(s *world, j *job, at model.Time) {
 func (t *stage) requeue(s *world, j *job, task int, n *node) {
 	t.state[task] = waiting
 	t.firstWaiting, t.ranOnNode = min(t.firstWaiting, task), nil
+	s.jobs.asRan.rewind()
 	state := model.TaskPending
 	switch {
 	case j.amLost:

@@ -84,6 +84,9 @@ func (c *checker) checkJob(j *Job) *fault {
 			return f
 		}
 	}
+	if f := checkRange("am_launched_ms", int64(j.AMLaunched), 0, int64(MaxTime)); f != nil {
+		return f
+	}
 	if len(j.Stages) == 0 {
 		return &fault{ReasonZeroTasks, "stages", "a job has at least one stage"}
 	}

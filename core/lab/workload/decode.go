@@ -23,14 +23,15 @@ type (
 		Name   string `json:"name,omitempty"`
 	}
 	jobLine struct {
-		ID      JobID         `json:"id"`
-		Name    string        `json:"name,omitempty"`
-		User    model.UserID  `json:"user"`
-		Queue   model.QueueID `json:"queue,omitempty"`
-		Submit  *model.Time   `json:"submit_ms"`
-		Parents []JobID       `json:"parents,omitempty"`
-		AMRanOn []int         `json:"am_ran_on,omitempty"`
-		Stages  []stageLine   `json:"stages"`
+		ID         JobID         `json:"id"`
+		Name       string        `json:"name,omitempty"`
+		User       model.UserID  `json:"user"`
+		Queue      model.QueueID `json:"queue,omitempty"`
+		Submit     *model.Time   `json:"submit_ms"`
+		Parents    []JobID       `json:"parents,omitempty"`
+		AMRanOn    []int         `json:"am_ran_on,omitempty"`
+		AMLaunched model.Time    `json:"am_launched_ms,omitempty"`
+		Stages     []stageLine   `json:"stages"`
 	}
 	stageLine struct {
 		Name   model.Stage    `json:"name"`
@@ -63,13 +64,13 @@ type (
 func keysOf(path string) []string {
 	switch {
 	case path == "":
-		return []string{"id", "name", "user", "queue", "submit_ms", "parents", "am_ran_on", "stages"}
+		return []string{"id", "name", "user", "queue", "submit_ms", "parents", "am_ran_on", "am_launched_ms", "stages"}
 	case strings.Contains(path, ".reads["):
 		return []string{"bytes", "racks", "shares", "parent", "node"}
 	case strings.Contains(path, ".edges["):
 		return []string{"from", "kind"}
 	case strings.Contains(path, ".measured["):
-		return []string{"compute_ms", "read_bytes", "output_bytes", "shuffle_bytes", "replicas", "ran_on"}
+		return []string{"compute_ms", "read_bytes", "output_bytes", "shuffle_bytes", "replicas", "ran_on", "launched_ms"}
 	}
 	return []string{"name", "tasks", "reads", "edges", "output_bytes", "fixed_ms", "per_gib_ms", "start_ms", "memory_mib", "vcores", "skew", "measured"}
 }
@@ -215,7 +216,7 @@ func (r *jobReader) job(l *jobLine, ids map[JobID]int) (Job, *fault) {
 	}
 	j := Job{
 		ID: l.ID, Name: r.intern(l.Name), User: model.UserID(r.intern(string(l.User))), Queue: DefaultQueue,
-		Submit: *l.Submit, Stages: make([]Stage, 0, len(l.Stages)),
+		Submit: *l.Submit, AMLaunched: l.AMLaunched, Stages: make([]Stage, 0, len(l.Stages)),
 	}
 	if l.Queue != "" {
 		j.Queue = model.QueueID(r.intern(string(l.Queue)))

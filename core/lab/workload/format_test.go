@@ -72,7 +72,7 @@ func TestReadErrors(t *testing.T) {
 		at        string // the text at the column
 		want      string
 	}{
-		"unknown key":               {`"user"`, `"owner"`, workload.ReasonKey, `"owner"`, `unknown key "owner"; known here: id, name, user, queue, submit_ms, parents, am_ran_on, stages`},
+		"unknown key":               {`"user"`, `"owner"`, workload.ReasonKey, `"owner"`, `unknown key "owner"; known here: id, name, user, queue, submit_ms, parents, am_ran_on, am_launched_ms, stages`},
 		"unknown key of a stage":    {`"output_bytes":3`, `"output":3`, workload.ReasonKey, `"output":3`, `unknown key "output"`},
 		"a key of another object":   {`"edges":[{`, `"edges":[{"tasks":1,`, workload.ReasonKey, `"tasks":1,"from"`, `unknown key "tasks"; known here: from, kind`},
 		"missing number":            {`"output_bytes":3,`, ``, workload.ReasonMissing, `{"name":"reduce"`, `stages[1]: key "output_bytes" is missing`},

@@ -15,6 +15,7 @@ type Measured struct {
 	Shuffled model.Bytes // of scatter-gather edges: its part of them is in proportion to it
 	Replicas []Node      // nodes with a copy of what it read; none where that is not known
 	RanOn    Node        // zero where that is not known
+	Launched model.Time  // on RanOn, since the start of the run; 0 where that is not known
 }
 
 // measuredLine is a task that was measured in heddle's own format.
@@ -25,6 +26,7 @@ type measuredLine struct {
 	Shuffled model.Bytes    `json:"shuffle_bytes,omitempty"`
 	Replicas [][]int        `json:"replicas,omitempty"`
 	RanOn    []int          `json:"ran_on,omitempty"`
+	Launched model.Time     `json:"launched_ms,omitempty"`
 }
 
 // measuredLines makes lines of measured tasks.
@@ -32,7 +34,7 @@ func measuredLines(tasks []Measured) []measuredLine {
 	var lines []measuredLine
 	for i := range tasks {
 		m := &tasks[i]
-		l := measuredLine{Compute: m.Compute, Read: m.Read, Output: m.Output, Shuffled: m.Shuffled}
+		l := measuredLine{Compute: m.Compute, Read: m.Read, Output: m.Output, Shuffled: m.Shuffled, Launched: m.Launched}
 		for _, n := range m.Replicas {
 			l.Replicas = append(l.Replicas, []int{n.Rack, n.Number})
 		}
@@ -49,7 +51,7 @@ func measured(lines []measuredLine) ([]Measured, *fault) {
 	var tasks []Measured
 	for i := range lines {
 		l := &lines[i]
-		m := Measured{Compute: l.Compute, Read: l.Read, Output: l.Output, Shuffled: l.Shuffled}
+		m := Measured{Compute: l.Compute, Read: l.Read, Output: l.Output, Shuffled: l.Shuffled, Launched: l.Launched}
 		at := index("measured", i)
 		for k, on := range l.Replicas {
 			node, f := nodeOf(on, index(at+".replicas", k))
@@ -120,6 +122,7 @@ func (m *Measured) check(at string) *fault {
 		{"read_bytes", int64(m.Read), int64(MaxBytes)},
 		{"output_bytes", int64(m.Output), int64(MaxBytes)},
 		{"shuffle_bytes", int64(m.Shuffled), int64(MaxBytes)},
+		{"launched_ms", int64(m.Launched), int64(MaxTime)},
 	} {
 		if f := checkRange(at+"."+n.path, n.value, 0, n.top); f != nil {
 			return f
@@ -168,12 +171,12 @@ func (s *Stage) Uneven() bool {
 	return false
 }
 
-// RanOn returns the node that task i was measured on, zero where that is not known.
-func (s *Stage) RanOn(i int) Node {
+// RanOn returns the node that task i was measured on and when it started there, zero where that is not known.
+func (s *Stage) RanOn(i int) (on Node, launched model.Time) {
 	if len(s.Measured) == 0 {
-		return Node{}
+		return Node{}, 0
 	}
-	return s.Measured[i].RanOn
+	return s.Measured[i].RanOn, s.Measured[i].Launched
 }
 
 // Compute returns how long task i computes that reads so many bytes, in milliseconds.

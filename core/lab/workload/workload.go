@@ -42,8 +42,11 @@ type Job struct {
 	// reads, each smaller than the job's own. It starts when all have finished
 	// (Dawn §III-A), never before Submit.
 	Parents []int
-	AMRanOn Node    // node of its ApplicationMaster where it was measured; zero where that is not known
-	Stages  []Stage // in topological order
+	// AMRanOn is the node of its ApplicationMaster where it was measured, AMLaunched when it was started
+	// there, since the start of the run; zero where that is not known.
+	AMRanOn    Node
+	AMLaunched model.Time
+	Stages     []Stage // in topological order
 }
 
 // Stage is the tasks of a job that do the same.

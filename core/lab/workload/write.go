@@ -28,7 +28,7 @@ func Write(to io.Writer, w *Workload) error {
 }
 
 func lineOf(w *Workload, j *Job) jobLine {
-	l := jobLine{ID: j.ID, Name: j.Name, User: j.User, Queue: j.Queue, Submit: &j.Submit}
+	l := jobLine{ID: j.ID, Name: j.Name, User: j.User, Queue: j.Queue, Submit: &j.Submit, AMLaunched: j.AMLaunched}
 	if j.AMRanOn != (Node{}) {
 		l.AMRanOn = []int{j.AMRanOn.Rack, j.AMRanOn.Number}
 	}

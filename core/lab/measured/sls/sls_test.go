@@ -131,6 +131,13 @@ func TestRoundTrip(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		for i := range back.Workload.Jobs { // when tasks start is the trace's own
+			for k := range back.Workload.Jobs[i].Stages {
+				for m := range back.Workload.Jobs[i].Stages[k].Measured {
+					back.Workload.Jobs[i].Stages[k].Measured[m].Launched = 0
+				}
+			}
+		}
 		if diff := cmp.Diff(w, back.Workload); diff != "" || len(back.Left) > 0 {
 			t.Fatalf("%v (-written +read):\n%s", back.Left, diff)
 		}
