@@ -59,7 +59,7 @@ func importRules() []importRule {
 		{"core/engine", and(policies, "core/state/snapshot")},
 		{"core/trace", model},
 		{"core/asks", model},
-		{"core/account", and(view, "core/state/snapshot")},
+		{"core/account", and(view, "core/policy$", "core/state/snapshot")},
 		{"core/lab/bounds", and(shuffle, "core/lab/fluid/tandem", "core/policy/num/schedule")},
 		{"core/lab/fluid", and(shuffle, "core/policy/num/schedule", "core/heap")},
 		{"core/lab/workload", topology},

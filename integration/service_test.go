@@ -138,9 +138,37 @@ func (s *service) kill() {
 // stop ends heddle in order.
 func (s *service) stop() {
 	s.t.Helper()
+	if s.relay != nil && !s.killed {
+		s.checkGrants()
+	}
 	s.process.stop()
 	if s.relay != nil {
 		s.relay.stop()
+	}
+}
+
+// checkGrants: while a plan named racks, no reduce of a job that ended was granted where none of its map output was
+// expected and other racks had room, and none under a plan that loads an uplink more than an even spread.
+func (s *service) checkGrants() {
+	s.t.Helper()
+	counts := map[string]float64{}
+	for range 5 { // the last facts of a job come from the JobHistory server
+		for _, verdict := range []string{"ok", "no_output", "busier_uplink"} {
+			n, err := s.metric(context.Background(), "heddle_granted_reduces_total", fmt.Sprintf("verdict=%q", verdict))
+			if err != nil { // the service decides nothing, or ended
+				return
+			}
+			counts[verdict] = n
+		}
+		if counts["ok"] > 0 {
+			break
+		}
+		time.Sleep(time.Second)
+	}
+	s.t.Logf("reduces granted while a plan named racks, by what the closed form said then: %v", counts)
+	if counts["no_output"]+counts["busier_uplink"] > 0 {
+		s.t.Errorf("of reduces granted under a plan %.0f went to racks without map output while others had room, %.0f had a plan with a busier uplink than an even spread",
+			counts["no_output"], counts["busier_uplink"])
 	}
 }
 

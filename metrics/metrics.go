@@ -144,7 +144,11 @@ func (c *Collector) Collect(ch chan<- prometheus.Metric) {
 		s.put(regret, float64(a.Lost), a.Policy, "lost")
 		if !a.Decides {
 			s.put(shadowSkipped, float64(a.Skipped), a.Policy)
+			continue
 		}
+		s.put(grantedReduces, float64(a.Granted.OK), a.Policy, "ok")
+		s.put(grantedReduces, float64(a.Granted.NoOutput), a.Policy, "no_output")
+		s.put(grantedReduces, float64(a.Granted.Busier), a.Policy, "busier_uplink")
 	}
 	l := snap.Cluster.Localities
 	s.put(localities, float64(l.NodeLocal), "node_local")

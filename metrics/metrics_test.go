@@ -145,6 +145,7 @@ func TestGolden(t *testing.T) {
 	want(t, got, `heddle_decisions_total{policy="shufflewatcher",reason="map_output"}`, 3)
 	want(t, got, `heddle_rejected_placements_total{policy="shufflewatcher",rule="capacity"}`, 3)
 	want(t, got, `heddle_regret_bytes_total{direction="saved",policy="shufflewatcher"}`, 3*8*1024*1024)
+	want(t, got, `heddle_granted_reduces_total{policy="shufflewatcher",verdict="no_output"}`, 6)
 	want(t, got, `heddle_regret_bytes_total{direction="lost",policy="nas"}`, 3*2*1024*1024)
 	want(t, got, `heddle_shadow_skipped_total{policy="nas"}`, 3)
 	want(t, got, `heddle_queue_full_total{queue="recorder"}`, 0)
@@ -200,7 +201,7 @@ func TestDesignNames(t *testing.T) {
 		"heddle_cross_rack_bytes_total": "dst_rack,kind,src_rack", "heddle_hdfs_blocks": "rack",
 		"heddle_containers_allocated_total": "locality", "heddle_decisions_total": "policy,reason",
 		"heddle_round_duration_seconds": "policy", "heddle_rejected_placements_total": "policy,rule",
-		"heddle_regret_bytes_total": "direction,policy", "heddle_shadow_skipped_total": "policy", "heddle_queue_full_total": "queue",
+		"heddle_regret_bytes_total": "direction,policy", "heddle_granted_reduces_total": "policy,verdict", "heddle_shadow_skipped_total": "policy", "heddle_queue_full_total": "queue",
 		"heddle_relay_connections": "kind", "heddle_relay_allocate_seconds": "", "heddle_relay_asks_rewritten_total": "action",
 		"heddle_relay_passthrough_total": "cause",
 		"heddle_rack_mismatches":         "", "heddle_hosts_without_rack": "", "heddle_clock_jumps_total": "", "heddle_resourcemanager_restarts_total": "",

@@ -48,6 +48,7 @@ const (
 	decisions
 	rejected
 	regret
+	grantedReduces
 	shadowSkipped
 	rackMismatches
 	hostsWithoutRack
@@ -101,6 +102,7 @@ func scraped() [metricCount]spec {
 		decisions:         {"heddle_decisions_total", counter, []string{"policy", "reason"}, "Verified decisions, by the policy in charge and its reason."},
 		rejected:          {"heddle_rejected_placements_total", counter, []string{"policy", "rule"}, "Proposals of the policy that the engine dropped, by the rule they broke."},
 		regret:            {"heddle_regret_bytes_total", counter, []string{"policy", "direction"}, "What finished jobs sent across racks above what they would have with their tasks where the policy wanted them (direction saved: the bytes its plans would have saved), and below it (lost)."},
+		grantedReduces:    {"heddle_granted_reduces_total", counter, []string{"policy", "verdict"}, "Reduces of finished jobs that were granted while a plan of the policy that decides named racks, by what the closed form said when they were first seen: no_output on a rack where none of the job's map output was expected while a rack with some had room, busier_uplink under a plan whose busiest uplink would carry more than 1.1 times an even spread's, ok else."},
 		shadowSkipped:     {"heddle_shadow_skipped_total", counter, []string{"policy"}, "Rounds in which a policy of shadow.policies made no plans, since its share of the loop's time was spent."},
 		rackMismatches:    {"heddle_rack_mismatches", gauge, nil, "Hosts that ResourceManager, NameNode and the site's table do not put in one rack; /v1/cluster names them."},
 		hostsWithoutRack:  {"heddle_hosts_without_rack", gauge, nil, "NodeManagers in /default-rack: the topology does not know them."},

@@ -91,6 +91,10 @@ func (a explainAnswer) table(w io.Writer) error {
 	if o := a.Outcome; o != nil {
 		size := func(b model.Bytes) string { return terminal.Bytes(float64(b)) }
 		fmt.Fprintf(w, "ended: %s across racks where its tasks ran, %s where %s wanted them, %s at least\n\n", size(o.Recorded), size(o.Policy), a.Policy, size(o.Least))
+		if g := o.Granted; g != (snapshot.GrantedReduces{}) {
+			fmt.Fprintf(w, "reduces granted while a plan named racks: %d, of them %d on racks without map output while one with some had room, %d with a busiest uplink above 1.1 times an even spread's\n\n",
+				g.OK+g.NoOutput+g.Busier, g.NoOutput, g.Busier)
+		}
 	}
 	a.Relay.table(w)
 	return nil

@@ -38,6 +38,7 @@ type Job struct {
 	blocks   []state.InputBlock
 	recorded placement
 	policy   placement
+	granted  snapshot.GrantedReduces
 }
 
 // placement is how many tasks of a job are on each rack.
@@ -97,6 +98,7 @@ type Accounts struct {
 	jobs  map[model.AppID]*jobPlaced
 	dirty []*state.Job
 	over  []overJob // that are not closed, by when they ended
+	grants
 }
 
 // overJob is a job that ended.
@@ -113,6 +115,7 @@ const lastFactsWithin = model.Minute
 type jobPlaced struct {
 	maps, reduces stagePlaced
 	began         model.Time // when a reduce was first seen
+	granted       snapshot.GrantedReduces
 	over, closed  bool
 }
 
@@ -172,7 +175,9 @@ func (a *Accounts) follow(plans Plans) {
 			continue
 		}
 		a.allocated(&p.maps, j.Map, planOf(plans, j.ID, model.StageMap))
-		a.allocated(&p.reduces, j.Reduce, planOf(plans, j.ID, model.StageReduce))
+		plan := planOf(plans, j.ID, model.StageReduce)
+		a.judge(&p.granted, a.view, j, &p.reduces, plan)
+		a.allocated(&p.reduces, j.Reduce, plan)
 		if j.State.Final() && !p.over {
 			p.over = true
 			a.over = append(a.over, overJob{j.ID, a.view.Now()})
@@ -260,6 +265,7 @@ func (a *Accounts) close(app model.AppID) (*Job, bool) {
 		App: app, Ended: a.view.Now(), Began: p.began, view: a.view, output: slices.Clone(j.Output.ByRack),
 		recorded: placement{slices.Clone(j.Map.LaunchedByRack()), slices.Clone(j.Reduce.LaunchedByRack())},
 		policy:   placement{p.maps.wanted, p.reduces.wanted}, // which nobody changes any more
+		granted:  p.granted,
 	}
 	acc.Maps, acc.Reduces = a.stage(&p.maps, acc.recorded.maps), a.stage(&p.reduces, acc.recorded.reduces)
 	if n := sum(acc.recorded.reduces); n > 0 {
@@ -442,7 +448,7 @@ func (j *Job) Flows(wanted bool) []Flow {
 func (j *Job) Row() snapshot.JobAccount {
 	return snapshot.JobAccount{
 		App: j.App, Ended: j.Ended, Recorded: j.Shuffle.Recorded + j.MapRead.Recorded,
-		Policy: j.Shuffle.Policy + j.MapRead.Policy, Least: j.Shuffle.Least + j.MapRead.Least,
+		Policy: j.Shuffle.Policy + j.MapRead.Policy, Least: j.Shuffle.Least + j.MapRead.Least, Granted: j.granted,
 	}
 }
 

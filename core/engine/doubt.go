@@ -44,18 +44,8 @@ func leavesOutput(v state.View, j *state.Job, f *shuffle.Forecast, plan []int) b
 		if f.ByRack[i] <= 0 {
 			leaves = leaves || left > 0
 		} else {
-			room = room || r.Runs() && holds(v, j.Reduce, r, max(left, 0)+1)
+			room = room || r.Runs() && policy.HasRoom(v, r, j.Reduce, max(left, 0)+1)
 		}
 	}
 	return leaves && room
-}
-
-// holds reports whether a rack's nodes have room for so many tasks of a stage now.
-func holds(v state.View, s *state.Stage, r *state.Rack, tasks int) bool {
-	for _, n := range r.Nodes {
-		for free := n.Free; n.State.Usable() && tasks > 0 && !s.Capability.IsZero() && v.Fits(s, free); tasks-- {
-			free = free.Sub(s.Capability)
-		}
-	}
-	return tasks <= 0
 }

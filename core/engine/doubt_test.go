@@ -11,6 +11,7 @@ import (
 	"heddle/core/policy"
 	"heddle/core/policy/builtin"
 	"heddle/core/state"
+	"heddle/core/topology"
 )
 
 // TestPlansThatPin: whatever is known of a job's maps, late, in part or wrong, no plan that stands wants reduces on a
@@ -51,11 +52,17 @@ func checkPin(t *rapid.T, v state.View, name string, p *model.Plan) {
 	for _, r := range p.Racks {
 		planned[v.RackOf(r.Rack).Index] = r.Count
 	}
-	room := false
+	room, completed := false, 0
+	for _, n := range j.Map.CompletedByRack() {
+		completed += n
+	}
+	complete := max(completed, j.Map.Completed) >= j.Map.Tasks()
 	for i, r := range v.Racks() {
+		// A complete map may have no output, and what runs once all are complete is an attempt that is late.
+		leaves := topology.At(j.Output.ByRack, i) > 0 || j.Map.Launched(i) > topology.At(j.Map.CompletedByRack(), i) && !complete
 		for _, n := range r.Nodes {
 			left := max(planned[i]-j.Reduce.Launched(i), 0)
-			room = room || j.Map.Launched(i) > 0 && n.State.Usable() && n.Free.MemoryMiB >= int64(left+1)*j.Reduce.Capability.MemoryMiB
+			room = room || leaves && n.State.Usable() && n.Free.MemoryMiB >= int64(left+1)*j.Reduce.Capability.MemoryMiB
 		}
 	}
 	for i, n := range planned {

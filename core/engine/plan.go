@@ -151,7 +151,7 @@ func (e *Engine) setCosts(p *model.Plan) {
 	}
 	n := j.Reduce.Tasks()
 	known := j.Forecast(&e.forecast, len(v.Racks()))
-	plan, even := byRack(v, p), evenSpread(v, n)
+	plan, even := policy.Counts(v, p), policy.EvenSpread(v, n)
 	if known && e.forecast.Sized && n > 0 {
 		e.out = e.out[:0]
 		for _, m := range e.forecast.ByRack {
@@ -175,15 +175,6 @@ func untie(p *model.Plan, reason model.Reason) {
 	if p.Racks = nil; !p.Hold {
 		p.Reason = reason
 	}
-}
-
-// evenSpread returns where n tasks go that are spread evenly over the racks with nodes.
-func evenSpread(v state.View, n int) []int {
-	open := make([]bool, len(v.Racks()))
-	for i, r := range v.Racks() {
-		open[i] = r.Runs()
-	}
-	return shuffle.Even(open, n)
 }
 
 // reduceCosts prices a plan of n reduces and its alternatives.
@@ -225,15 +216,6 @@ func mapCosts(v state.View, j *state.Job, p *model.Plan) []model.Cost {
 		}
 	}
 	return []model.Cost{{Name: "plan", CrossRack: remote, Busiest: remote}}
-}
-
-// byRack returns a plan's counts by rack number.
-func byRack(v state.View, p *model.Plan) []int {
-	out := make([]int, len(v.Racks()))
-	for _, t := range p.Racks {
-		out[v.RackOf(t.Rack).Index] = t.Count
-	}
-	return out
 }
 
 func anyOf(counts []int) bool {

@@ -87,7 +87,7 @@ func (c *Cluster) snapshot() *snapshot.Snapshot {
 	s.Decisions = slices.Clone(c.decisions)
 	s.Counts.RejectedByRule[model.RuleCapacity] = c.rejected
 	s.Accounts = []snapshot.PolicyAccount{
-		{Policy: Policy, Decides: true, Jobs: c.step, Planned: c.step, Saved: model.Bytes(c.step) * 8 * model.MiB, Lost: model.Bytes(c.step) * model.MiB},
+		{Policy: Policy, Decides: true, Jobs: c.step, Planned: c.step, Saved: model.Bytes(c.step) * 8 * model.MiB, Lost: model.Bytes(c.step) * model.MiB, Granted: snapshot.GrantedReduces{OK: 9 * c.step, NoOutput: 2 * c.step, Busier: c.step}},
 		{Policy: Shadow, Jobs: c.step, Saved: model.Bytes(c.step) * model.MiB, Lost: model.Bytes(c.step) * 2 * model.MiB, Skipped: int64(c.step)},
 	}
 	for i := range s.Decisions {

@@ -29,6 +29,7 @@ type Account struct {
 	totals  account.Totals
 	recent  []snapshot.JobAccount // the newest last
 	skipped int64
+	granted snapshot.GrantedReduces
 }
 
 // NewAccount returns the account of a policy that begins now.
@@ -46,7 +47,9 @@ func (a *Account) Observe(fact model.Fact) {
 	}
 	for _, j := range a.jobs.Observe(fact, a.engine.Log().Plans) {
 		a.totals.Add(j)
-		a.recent = append(a.recent, j.Row())
+		row := j.Row()
+		a.granted.Add(row.Granted)
+		a.recent = append(a.recent, row)
 		if over := len(a.recent) - mostRecent; over > 0 {
 			a.recent = slices.Clone(a.recent[over:]) // snapshots share the list
 		}
@@ -59,7 +62,7 @@ func (a *Account) Snapshot(decides bool) snapshot.PolicyAccount {
 	return snapshot.PolicyAccount{
 		Policy: a.label, Decides: decides, Since: a.since, Jobs: t.Jobs, Planned: t.Planned, Skipped: a.skipped,
 		Recorded: t.Recorded, Wanted: t.CrossRack, Least: t.Least,
-		Saved: t.Regret.Saved, Lost: t.Regret.Lost, Recent: slices.Clip(a.recent),
+		Saved: t.Regret.Saved, Lost: t.Regret.Lost, Recent: slices.Clip(a.recent), Granted: a.granted,
 	}
 }
 

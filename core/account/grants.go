@@ -1,0 +1,64 @@
+package account
+
+import (
+	"heddle/core/model"
+	"heddle/core/policy"
+	"heddle/core/shuffle"
+	"heddle/core/state"
+	"heddle/core/state/snapshot"
+	"heddle/core/topology"
+)
+
+// grants judges reduces at the moment they are first seen to be granted, by the closed forms of package shuffle, with the
+// map output as it was expected then.
+type grants struct {
+	forecast shuffle.Forecast
+	fresh    []int // by rack number
+}
+
+// newOf returns how many containers of a stage were granted on each rack since the last look.
+func (g *grants) newOf(p *stagePlaced, s *state.Stage) (fresh []int, any bool) {
+	g.fresh = g.fresh[:0]
+	for rack, n := range s.LaunchedByRack() {
+		more := max(n-topology.At(p.seen, rack), 0)
+		g.fresh, any = append(g.fresh, more), any || more > 0
+	}
+	return g.fresh, any
+}
+
+// judge adds to sums the reduces of a job that were granted since the last look, if a plan named racks for them.
+// The reduces of a graph of stages have other inputs than maps, and are not judged.
+func (g *grants) judge(sums *snapshot.GrantedReduces, v state.View, j *state.Job, p *stagePlaced, plan *model.Plan) {
+	if plan == nil || len(plan.Racks) == 0 || j.Graph != nil {
+		return
+	}
+	fresh, any := g.newOf(p, j.Reduce)
+	if !any {
+		return
+	}
+	known := j.Forecast(&g.forecast, len(v.Racks()))
+	// What is put where the jobs that read it have least to fetch may use an uplink more (engine.doubt).
+	busier := known && plan.Reason != model.ReasonDependents &&
+		g.forecast.Busier(policy.MaxBusier, policy.Counts(v, plan), policy.EvenSpread(v, j.Reduce.Tasks()))
+	for rack, n := range fresh {
+		switch {
+		case n == 0:
+		case known && g.forecast.ByRack[rack] <= 0 && g.roomAtOutput(v, j.Reduce):
+			sums.NoOutput += n
+		case busier:
+			sums.Busier += n
+		default:
+			sums.OK += n
+		}
+	}
+}
+
+// roomAtOutput reports whether a rack where map output is expected has room for a task of a stage.
+func (g *grants) roomAtOutput(v state.View, s *state.Stage) bool {
+	for i, r := range v.Racks() {
+		if g.forecast.ByRack[i] > 0 && r.Runs() && policy.HasRoom(v, r, s, 1) {
+			return true
+		}
+	}
+	return false
+}
