@@ -52,7 +52,7 @@ integration: ## the whole suite against a real Hadoop: half an hour
 	@.ci/steps integration
 
 .PHONY: experiment
-experiment: ## jobs steered and not, over narrow uplinks of a real cluster: half an hour; HEDDLE_SCENARIO=replicated,chain,pair runs others, HEDDLE_POLICIES=nas,dawn tries others
+experiment: ## jobs steered and not, over narrow uplinks of a real cluster: half an hour; HEDDLE_SCENARIO=replicated,chain,pair,eight,crowd runs others, HEDDLE_POLICIES=nas,dawn tries others, HEDDLE_SCHEDULER=fair before FairScheduler
 	@.ci/steps experiment
 
 .PHONY: reproduce

@@ -5,6 +5,7 @@ package integration
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path"
 	"strconv"
 	"testing"
@@ -42,6 +43,8 @@ func allScenarios() []*scenario {
 		oneJob("replicated", "a terasort of input on all hosts with three replicas", func(c *hadoop.Cluster) []string { return c.Hosts() }, 1, 3),
 		chain(),
 		pair(),
+		crowd("eight", 8),
+		crowd("crowd", 24),
 	}
 }
 
@@ -143,13 +146,49 @@ func pair() *scenario {
 	}
 }
 
+// crowd is more jobs at once than the cluster has containers for: terasorts of 66 MB, each of input on one rack, by turns.
+func crowd(name string, jobs int) *scenario {
+	in := func(i int) string { return fmt.Sprintf("/in-crowd-%d", i) }
+	return &scenario{
+		name: name, about: strconv.Itoa(jobs) + " terasorts a second apart, each of input on one rack",
+		policies: []string{"shufflewatcher"}, columns: []string{"seconds of all jobs", "of a job, mean", "of the longest"},
+		input: func(ctx context.Context, c *hadoop.Cluster) error {
+			var errs []error
+			for i, rack := range c.Racks() {
+				errs = append(errs, c.TeraInput(ctx, in(i), c.HostsOf(rack), 1, 22_000_000))
+			}
+			return errors.Join(errs...)
+		},
+		run: func(r *trial) []float64 {
+			wait := make([]func() ended, jobs)
+			racks := len(r.c.Racks())
+			for i := range wait {
+				wait[i] = r.start("terasort", "-Dmapreduce.job.reduces=3", "-Dmapreduce.terasort.output.replication=1", in(i%racks), fmt.Sprintf("%s/%d", r.dir, i))
+				time.Sleep(time.Second)
+			}
+			first, last, sum, longest := time.Time{}, time.Time{}, 0.0, 0.0
+			for i := range wait {
+				e := wait[i]()
+				if first.IsZero() || e.start.Before(first) {
+					first = e.start
+				}
+				if e.end.After(last) {
+					last = e.end
+				}
+				sum, longest = sum+e.seconds(), max(longest, e.seconds())
+			}
+			return []float64{last.Sub(first).Seconds(), sum / float64(jobs), longest}
+		},
+	}
+}
+
 // ended is a job that has ended, with its times by the ResourceManager.
 type ended struct{ start, end time.Time } // submission and end
 
 func (e ended) seconds() float64 { return e.end.Sub(e.start).Seconds() }
 
 // jobLimit bounds one job, its client and what else runs included.
-const jobLimit = 10 * time.Minute
+const jobLimit = 20 * time.Minute
 
 // job runs a program to its end.
 func (r *trial) job(program string, args ...string) ended {

@@ -118,7 +118,7 @@ func TestExperiment(t *testing.T) {
 	}
 	chosen := chosenScenarios(t)
 	hadoop.Require(t)
-	c, err := hadoop.Start(withTimeout(t, 5*time.Minute), hadoop.Options{Racks: 3, HostsPerRack: 3, UplinkMbit: experimentMbit, Log: os.Stdout})
+	c, err := hadoop.Start(withTimeout(t, 5*time.Minute), hadoop.Options{Racks: 3, HostsPerRack: 3, UplinkMbit: experimentMbit, Scheduler: hadoop.Scheduler(os.Getenv("HEDDLE_SCHEDULER")), Log: os.Stdout})
 	if err != nil {
 		t.Fatal(err)
 	}
