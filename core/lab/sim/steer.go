@@ -31,6 +31,7 @@ type steering struct {
 	nodes   []*state.Node             // as the layout numbers them
 	site    *asks.Site                // as last read
 	rows    []asks.Row                // of the call at hand
+	soft    bool                      // the scheduler is FairScheduler, whose headroom the relay does not go by
 	jobs    []*job                    // whose ApplicationMasters ask
 }
 
@@ -52,6 +53,7 @@ func (s *Sim) Steer(attempt Steering) {
 	for i := range s.layout.nodes {
 		t.nodes = append(t.nodes, s.state.View().Node(s.layout.nodes[i].id))
 	}
+	t.soft = s.engine.Name() == "fair" || s.engine.Name() == "drf"
 	s.jobs.steering = t
 	s.engine.Limit(t)
 }
@@ -151,7 +153,7 @@ func (t *steering) plan(jobs []*job) error {
 
 // readSite reads the nodes, as the service does from the ResourceManager now and then.
 func (t *steering) readSite(v state.View) {
-	t.site = &asks.Site{RackOf: t.rackOf}
+	t.site = &asks.Site{RackOf: t.rackOf, SoftHeadroom: t.soft}
 	for _, r := range v.Racks() {
 		rack := asks.Rack{ID: r.ID}
 		for _, n := range r.Nodes {
