@@ -17,13 +17,13 @@ type grants struct {
 }
 
 // newOf returns how many containers of a stage were granted on each rack since the last look.
-func (g *grants) newOf(p *stagePlaced, s *state.Stage) (fresh []int, any bool) {
+func (g *grants) newOf(p *stagePlaced, s *state.Stage) (fresh []int, found bool) {
 	g.fresh = g.fresh[:0]
 	for rack, n := range s.LaunchedByRack() {
 		more := max(n-topology.At(p.seen, rack), 0)
-		g.fresh, any = append(g.fresh, more), any || more > 0
+		g.fresh, found = append(g.fresh, more), found || more > 0
 	}
-	return g.fresh, any
+	return g.fresh, found
 }
 
 // judge adds to sums the reduces of a job that were granted since the last look, if a plan named racks for them.
@@ -32,8 +32,8 @@ func (g *grants) judge(sums *snapshot.GrantedReduces, v state.View, j *state.Job
 	if plan == nil || len(plan.Racks) == 0 || j.Graph != nil {
 		return
 	}
-	fresh, any := g.newOf(p, j.Reduce)
-	if !any {
+	fresh, found := g.newOf(p, j.Reduce)
+	if !found {
 		return
 	}
 	known := j.Forecast(&g.forecast, len(v.Racks()))
