@@ -35,7 +35,7 @@ type keyState struct {
 	Granted map[model.RackID]int
 	Batches []batch
 	Wait    wait
-	// NoHeadroom says that the scheduler would give the application no container of this size now.
+	// NoHeadroom says that the scheduler would give the application no container now.
 	NoHeadroom bool
 	Hold       hold
 	Racks      []rackState

@@ -201,8 +201,13 @@ func (s *script) am(t *testing.T, d *datadriven.TestData) string {
 func (s *script) rm(t *testing.T, d *datadriven.TestData) {
 	t.Helper()
 	a := asks.Response{ResponseID: int32(number(t, d, "id", int(s.id))), LostHosts: list(d, "lost")}
-	if room := list(d, "headroom"); len(room) == 1 {
-		of := size().Times(int64(integer(t, room[0])))
+	if room := list(d, "headroom"); len(room) == 1 { // containers, or MiB
+		of := model.Resource{VCores: 1}
+		if mib, is := strings.CutSuffix(room[0], "MiB"); is {
+			of.MemoryMiB = int64(integer(t, mib))
+		} else {
+			of = size().Times(int64(integer(t, room[0])))
+		}
 		a.Headroom = &of
 	}
 	for _, v := range list(d, "grant") {

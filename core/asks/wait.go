@@ -123,12 +123,15 @@ func giveUp(k *key) {
 // hasGivenUp reports whether the oldest container that is waited for is not steered any more.
 func (k *key) hasGivenUp() bool { return len(k.Batches) > 0 && k.Batches[0].GivenUp }
 
-// setHeadroom takes the room that the scheduler says the application has.
+// setHeadroom takes the room that the scheduler says the application has. CapacityScheduler grants a container of any size while
+// there is some: it compares what is used with the limit, and not with the request (LeafQueue.canAssignToUser,
+// AbstractCSQueue.canAssignToThisQueue). Of a queue above its capacity the limit of a user is what the queue uses and one
+// minimum allocation (UsersManager.computeUserLimit), so that the headroom is smaller than most containers.
 func setHeadroom(k *key, room *model.Resource, site *Site) (changed bool) {
 	if room == nil {
 		return false
 	}
 	was := k.NoHeadroom
-	k.NoHeadroom = !site.SoftHeadroom && containers(*room, k.Capability, site.VCores) < 1
+	k.NoHeadroom = !site.SoftHeadroom && (room.MemoryMiB <= 0 || site.VCores && room.VCores <= 0)
 	return k.NoHeadroom != was
 }
