@@ -44,9 +44,9 @@ const (
 	fullAfter = 4 * model.Second
 )
 
-// TestRelayRackFull: racks of a job's plan are full before a stage asks, and stay so. Maps wait for trim_deadline,
-// reduces move to the plan's next rack after full_after, and where all racks of the plan are full both wait for a
-// third of their deadlines.
+// TestRelayRackFull: racks of a job's plan are full before a stage asks, and stay so. Reduces move to the plan's next
+// rack after full_after. Where all racks are full that a stage still waits for it waits for a third of its deadline:
+// maps do with one full rack, as they move between racks of their own only.
 //
 // Three fifths of the input are on /rack2, two on /rack3, and the plan takes both racks (waves). Reduces follow where
 // maps ran. They are asked for when all maps are done, so that each stage waits by itself: racks are filled before
@@ -112,7 +112,7 @@ func TestRelayRackFull(t *testing.T) {
 		full.checkStillFull("/rack2")
 		t.Logf("one rack full: %+.1f s", (took - plain).Seconds())
 		r.checkAvoids("MAP", "/rack2")
-		r.checkWait(model.StageMap, model.ActionTrim, fullTrim, "/rack2")
+		r.checkWait(model.StageMap, model.ActionTrim, fullTrim/3, "/rack2") // once those of /rack3 have theirs
 		if r.counts[model.ActionFallBack] == 0 {
 			t.Errorf("the relay did %v, want maps fallen back", r.counts)
 		}
