@@ -312,7 +312,7 @@ const (
 	holdLinks = 20 // Mbit/s of each uplink
 	// takeoverLimit bounds the time from the death of a heddle to the end of its hold: the
 	// ApplicationMaster goes to the second one, which believes the REST API when it
-	// has looked for 3 s, and undoes the hold at the next heartbeat.
+	// was read after its first call, and undoes the hold at the next heartbeat.
 	takeoverLimit = 3*model.Second + 2*observationDelay
 )
 

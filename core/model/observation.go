@@ -90,6 +90,9 @@ type AppsFact struct {
 type AsksFact struct {
 	App  AppID    `json:"app"`
 	Rows []AskRow `json:"rows"`
+	// Asked is when the ResourceManager was asked: it held Rows then or later. Only a relay needs it, and it is not recorded; 0 if it
+	// is not known.
+	Asked Time `json:"-"`
 }
 
 // ContainersFact lists every live container of one application.

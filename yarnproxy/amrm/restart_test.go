@@ -43,7 +43,7 @@ func TestRestart(t *testing.T) {
 
 	g.guide.set(func(f *fakeGuide) { clear(f.targets) })
 	g.start(now)
-	g.pends(id, clock.Now(), pendingPin(5)...) // of before
+	g.pends(id, clock.Now().Add(-time.Millisecond), pendingPin(5)...) // of before
 	again := connect(t, g.addr, id)
 	again.responseID = am.responseID
 	again.allocate()

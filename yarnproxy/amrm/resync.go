@@ -2,15 +2,11 @@ package amrm
 
 import "heddle/core/model"
 
-// maxReadTime is the longest time between the ResourceManager's reading of its
-// rows for its REST API and their arrival here.
-const maxReadTime = 3 * model.Second
-
 // reconcile completes a resync from the last poll of the ResourceManager's REST
 // API. The next call reverts what has to be reverted.
 func (r *steering) reconcile(a *attempt, now model.Time) {
 	if rows, at, ok := r.opts.Guide.Pending(a.app); ok {
-		a.asks.Reconcile(now, at.Add(-maxReadTime), rows)
+		a.asks.Reconcile(now, at, rows)
 	}
 }
 

@@ -357,7 +357,7 @@ func TestAnotherWay(t *testing.T) {
 	direct.allocate(ask(10, "*", 0))
 	direct.allocate()
 	am.responseID = direct.responseID
-	g.pends(id, clock.Now())
+	g.pends(id, clock.Now().Add(-time.Millisecond))
 	am.allocate() // what was steered is not restored: nobody asks for it any more
 	g.wantRows(id, 3)
 	am.allocate(ask(10, "*", 4))

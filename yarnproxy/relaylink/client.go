@@ -16,7 +16,7 @@ import (
 
 const (
 	// dialAgainAfter is the time between two tries to reach the relay.
-	dialAgainAfter = time.Second
+	dialAgainAfter = 250 * time.Millisecond
 	// maxPlans is how many applications are planned for at once. Further ones get an answer without plans.
 	maxPlans = 256
 )
@@ -51,11 +51,12 @@ type Client struct {
 	ready   bool
 	asking  map[uint64]chan *model.Relay
 	lastID  uint64
+	shown   map[model.AppID]model.Time // when the rows were asked for that the relay has of an application, and may find too old
 }
 
 // NewClient opens nothing.
 func NewClient(o ClientOptions) *Client {
-	return &Client{opts: o, plans: make(chan struct{}, maxPlans), asking: map[uint64]chan *model.Relay{}}
+	return &Client{opts: o, plans: make(chan struct{}, maxPlans), asking: map[uint64]chan *model.Relay{}, shown: map[model.AppID]model.Time{}}
 }
 
 // Update makes a snapshot the newest, and sends it to the relay. The loop calls it.
@@ -66,6 +67,15 @@ func (c *Client) Update(s *snapshot.Snapshot) {
 	c.ready = c.ready || c.opts.Ready == nil || c.opts.Ready(s)
 	if c.session != nil && c.ready {
 		c.session.publish(s)
+	}
+	for app, had := range c.shown { // order-free: each alone
+		a := s.App(app)
+		if a == nil || a.HeldAt > had {
+			delete(c.shown, app)
+		}
+		if a != nil && a.HeldAt > had && c.session != nil {
+			c.session.send(&message{Rows: &outstandingRows{app, a.HeldAt, a.Held}})
+		}
 	}
 }
 
@@ -129,6 +139,7 @@ func (c *Client) join(s *session) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.session = s
+	clear(c.shown)
 	if c.ready {
 		s.publish(c.newest)
 	}
@@ -193,7 +204,7 @@ func (c *Client) plan(ctx context.Context, s *session, p *planRequest) {
 	}
 }
 
-// rows returns what the ResourceManager last showed of an application.
+// rows returns what the ResourceManager last showed of an application. When it is asked again the relay is told once more.
 func (c *Client) rows(app model.AppID) *outstandingRows {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -204,6 +215,7 @@ func (c *Client) rows(app model.AppID) *outstandingRows {
 	if a := c.newest.App(app); a != nil && a.Held != nil {
 		of.Rows, of.At = a.Held, a.HeldAt
 	}
+	c.shown[app] = of.At
 	return of
 }
 

@@ -335,11 +335,17 @@ func TestPending(t *testing.T) {
 		t.Error("pending asks before the ResourceManager's answer has any")
 	}
 	at := s.now()
-	s.apply(model.AsksFact{App: viewedApp, Rows: asking()})
+	s.apply(model.AsksFact{App: viewedApp, Rows: asking(), Asked: at})
 	s.published()
 	eventually(t, "the rows arrive", func() bool {
 		rows, when, ok := pending()
 		return ok && len(rows) == 1 && when == at
+	})
+	s.apply(model.AsksFact{App: viewedApp, Asked: at + 1})
+	s.published()
+	eventually(t, "rows that are read after the answer are sent unasked", func() bool {
+		rows, when, _ := s.view.Pending(viewedApp) // it asks once a second
+		return len(rows) == 0 && when == at+1
 	})
 }
 

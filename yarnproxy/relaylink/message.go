@@ -132,7 +132,7 @@ type rowsQuery struct {
 // outstandingRows answers rowsQuery.
 type outstandingRows struct {
 	App  model.AppID    `json:"application"`
-	At   model.Time     `json:"at_ms"` // when the answer of the ResourceManager came; 0: it was not asked
+	At   model.Time     `json:"at_ms"` // when the ResourceManager was asked; 0: it was not
 	Rows []model.AskRow `json:"rows,omitempty"`
 }
 

@@ -93,6 +93,7 @@ func isNotFound(err error) bool {
 
 func (r *round) readAsks(ctx context.Context, id model.AppID) error {
 	var app model.App
+	asked := model.Time(r.Start.Add(r.Elapsed()).UnixMilli())
 	fact, err := get(ctx, r, clusterPath+"/apps/"+string(id), func(body []byte) (fact model.AsksFact, err error) {
 		if app, fact, err = DecodeApp(body); err == nil && app.ID != id {
 			err = fmt.Errorf("app: the answer is about %s", app.ID)
@@ -102,6 +103,7 @@ func (r *round) readAsks(ctx context.Context, id model.AppID) error {
 	if err != nil || app.State.Final() { // the next list of applications reports its end
 		return err
 	}
+	fact.Asked = asked
 	r.Send(ctx, fact)
 	return nil
 }

@@ -93,7 +93,7 @@ type App struct {
 	Input     Input                       `json:"input"`
 	MapOutput Output                      `json:"map_output"`
 	CrossRack map[TrafficKind]model.Bytes `json:"cross_rack_bytes"`
-	// Held are the rows the ResourceManager last showed as outstanding, nil before it was asked; HeldAt is when they came.
+	// Held are the rows the ResourceManager last showed as outstanding, nil before it was asked; HeldAt is when it was.
 	Held   []model.AskRow `json:"-"`
 	HeldAt model.Time     `json:"-"`
 }
