@@ -86,13 +86,11 @@ type AppsFact struct {
 
 // AsksFact is the whole outstanding ask table of one application: from the
 // ResourceManager what that holds, from the relay what the application itself
-// asked, before any row was rewritten.
+// asked, before any row was rewritten. The ResourceManager's has the time at which it was asked: it held the rows
+// then or later.
 type AsksFact struct {
 	App  AppID    `json:"app"`
 	Rows []AskRow `json:"rows"`
-	// Asked is when the ResourceManager was asked: it held Rows then or later. Only a relay needs it, and it is not recorded; 0 if it
-	// is not known.
-	Asked Time `json:"-"`
 }
 
 // ContainersFact lists every live container of one application.

@@ -146,7 +146,7 @@ func TestVCoresCount(t *testing.T) {
 		if got != c.want {
 			t.Errorf("%s, count_vcores %t: two vcores fit into one: %t", c.scheduler, c.counted, got)
 		}
-		if s := f.c.Snapshot(); s.App("application_1_0001").HeldAt != f.at-3000 || s.Cluster.VCores == c.want {
+		if s := f.c.Snapshot(); s.App("application_1_0001").HeldAt != f.at || s.Cluster.VCores == c.want {
 			t.Errorf("%s: held at %d, vcores %t", c.scheduler, s.App("application_1_0001").HeldAt, s.Cluster.VCores)
 		}
 	}

@@ -147,8 +147,13 @@ type Round struct {
 
 // Send hands a fact to the receiver, and drops it if ctx ends first.
 func (r *Round) Send(ctx context.Context, fact model.Fact) {
+	r.SendAt(ctx, model.Time(r.cfg.Now().UnixMilli()), fact)
+}
+
+// SendAt sends a fact of an earlier time.
+func (r *Round) SendAt(ctx context.Context, at model.Time, fact model.Fact) {
 	select {
-	case r.out <- model.Observation{Source: r.cfg.Source, At: model.Time(r.cfg.Now().UnixMilli()), Fact: fact}:
+	case r.out <- model.Observation{Source: r.cfg.Source, At: at, Fact: fact}:
 	case <-ctx.Done():
 	}
 }

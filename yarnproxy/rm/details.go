@@ -103,8 +103,7 @@ func (r *round) readAsks(ctx context.Context, id model.AppID) error {
 	if err != nil || app.State.Final() { // the next list of applications reports its end
 		return err
 	}
-	fact.Asked = asked
-	r.Send(ctx, fact)
+	r.SendAt(ctx, asked, fact)
 	return nil
 }
 

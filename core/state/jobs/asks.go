@@ -1,7 +1,6 @@
 package jobs
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 
@@ -17,17 +16,14 @@ type reportedAsks struct {
 	stages    map[int]model.Stage // by priority, as the relay's rules say; may be nil
 	rows      []model.AskRow      // as the ResourceManager last showed them
 	rowsAt    model.Time          // when it was asked for them
-	hasRows   bool          // the ResourceManager has been asked
-	input     *inputs.Input // derived from the asks for maps; may be nil
-	bound     []int         // maps that the ResourceManager holds asks for on racks and nowhere else, by rack number; nil while any rack will do
+	hasRows   bool                // the ResourceManager has been asked
+	input     *inputs.Input       // derived from the asks for maps; may be nil
+	bound     []int               // maps that the ResourceManager holds asks for on racks and nowhere else, by rack number; nil while any rack will do
 }
 
 // relayFresh is how long the relay's asks of a job override the ResourceManager's
 // table, which shows the asks as rewritten.
 const relayFresh = 15 * model.Second
-
-// maxReadTime is how long before the ResourceManager's answer came it was asked at most, where that is not known.
-const maxReadTime = 3 * model.Second
 
 // ApplyAsks applies a job's outstanding asks. While they are fresh the relay's
 // override the ResourceManager's: the relay reports what the application asked,
@@ -40,7 +36,7 @@ func ApplyAsks(j *Job, f model.AsksFact, from model.Source, at model.Time, hosts
 	if from == model.SourceRelay {
 		asks.relayedAt = at
 	} else {
-		asks.rows, asks.rowsAt, asks.hasRows = f.Rows, cmp.Or(f.Asked, at.Add(-maxReadTime)), true
+		asks.rows, asks.rowsAt, asks.hasRows = f.Rows, at, true
 		bindMaps(j, f.Rows, hosts)
 		if asks.relayedAt != 0 && at.Sub(asks.relayedAt) <= relayFresh {
 			return
