@@ -147,16 +147,26 @@ type Round struct {
 
 // Send hands a fact to the receiver, and drops it if ctx ends first.
 func (r *Round) Send(ctx context.Context, fact model.Fact) {
-	r.SendAt(ctx, model.Time(r.cfg.Now().UnixMilli()), fact)
+	r.SendAt(ctx, r.cfg.Now(), fact)
 }
 
-// SendAt sends a fact of an earlier time.
-func (r *Round) SendAt(ctx context.Context, at model.Time, fact model.Fact) {
+// longestReading is how long the reading of one fact takes at most; a longer one shows that the clock was set.
+const longestReading = 30 * time.Second
+
+// SendAt sends a fact that was asked for at a time. If the clock was set since, it has the time that it is now.
+func (r *Round) SendAt(ctx context.Context, asked time.Time, fact model.Fact) {
+	at := r.cfg.Now()
+	if took := at.Sub(asked); took >= 0 && took <= longestReading {
+		at = asked
+	}
 	select {
-	case r.out <- model.Observation{Source: r.cfg.Source, At: at, Fact: fact}:
+	case r.out <- model.Observation{Source: r.cfg.Source, At: model.Time(at.UnixMilli()), Fact: fact}:
 	case <-ctx.Done():
 	}
 }
+
+// Now returns the time.
+func (r *Round) Now() time.Time { return r.cfg.Now() }
 
 // Elapsed returns the time since the start of the poll, 0 if the clock was set back.
 func (r *Round) Elapsed() time.Duration { return max(r.cfg.Now().Sub(r.Start), 0) }

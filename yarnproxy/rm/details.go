@@ -93,7 +93,7 @@ func isNotFound(err error) bool {
 
 func (r *round) readAsks(ctx context.Context, id model.AppID) error {
 	var app model.App
-	asked := model.Time(r.Start.Add(r.Elapsed()).UnixMilli())
+	asked := r.Now()
 	fact, err := get(ctx, r, clusterPath+"/apps/"+string(id), func(body []byte) (fact model.AsksFact, err error) {
 		if app, fact, err = DecodeApp(body); err == nil && app.ID != id {
 			err = fmt.Errorf("app: the answer is about %s", app.ID)
