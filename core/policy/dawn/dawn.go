@@ -124,7 +124,7 @@ func (r *rule) Order(in *policy.Input, c *dispatch.Candidate) bool {
 // least traffic goes first, else the most, and of equal ones that with the least or
 // most across nodes.
 func (r *rule) preferring(in *policy.Input, c *dispatch.Candidate, k *job) bool {
-	wanted, of := k.preferred(r.saturated), k.choiceOf(c.Stage.Kind)
+	wanted, of := k.preferred(r.saturated), r.plan.choice(in.View, c.Job, k, c.Stage.Kind)
 	if k.stage != c.Stage.Kind || wanted.Rack != in.Offer.Node.Rack.Index {
 		return false
 	}
@@ -170,7 +170,7 @@ func (r *rule) fallback(in *policy.Input, c *dispatch.Candidate, k *job) bool {
 	if c.Stage.Kind == model.StageMap {
 		reason, takes = r.levels.Take(in, c.Job)
 	}
-	wanted := k.choiceOf(c.Stage.Kind).pick(r.saturated).Rack
+	wanted := r.plan.choice(in.View, c.Job, k, c.Stage.Kind).pick(r.saturated).Rack
 	c.Key = dispatch.Key{Reason: reason, Least: true, Elsewhere: wanted != shuffle.None && wanted != rack}
 	return takes
 }

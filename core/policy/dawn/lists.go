@@ -21,7 +21,7 @@ func (o *onlinePlan) setPreferred(v state.View, j *state.Job, k *job) {
 	before := k.listKeys()
 	k.stage, k.max.Rack, k.dep.Rack, k.user = "", shuffle.None, shuffle.None, everybody
 	if s := stageOf(j); s != nil {
-		c := k.choiceOf(s.Kind)
+		c := o.choice(v, j, k, s.Kind)
 		k.stage, k.max, k.dep = s.Kind, o.within(v, s, c, c.max), o.within(v, s, c, c.dep)
 	}
 	if o.params.Among == AmongUser {

@@ -24,9 +24,10 @@ type onlinePlan struct {
 	lists  map[listKey][]*job
 
 	mark     state.Revision       // up to where the jobs follow the cluster
-	capacity state.Capacity       // that open and load follow
+	capacity state.Capacity       // that open follows
 	open     []bool               // racks with running nodes, by rack number
-	load     []float64            // how full a rack is, in tenths, so that it does not change with every container
+	load     []float64            // how full a rack is, in tenths, so that it does not change with every container; see loads
+	loadsAt  state.Capacity       // that load follows
 	tied     map[model.AppID]bool // jobs whose choice the load decided
 	forecast shuffle.Forecast     // of the map output of the job whose reduces are planned
 
@@ -40,7 +41,9 @@ type job struct {
 	submitted model.Time
 
 	maps, reduces, other choice
-	output               int // the rack where its output is planned
+	mapsFrom             *state.Input // that maps were planned by, and no other rack has as much of; nil else
+	lateReduces          bool         // reduces are to be planned once somebody asks for them: see choice
+	output               int          // the rack where its output is planned, as far as others read it
 
 	stage    model.Stage  // the one it is in, "" without anything to launch
 	max, dep shuffle.Pick // where that is wanted while the network is saturated, and while it is not
@@ -85,32 +88,45 @@ func (o *onlinePlan) update(v state.View) {
 	o.pending = o.pending[:0]
 }
 
-// updateRacks reads what the racks can run, and how full they are. Every job is
+// updateRacks reads which racks run, and how full they are. Every job is
 // planned again when the cluster gets larger or smaller, those whose choice the
 // load decided when that changes.
 func (o *onlinePlan) updateRacks(v state.View) {
 	before, now := o.capacity, v.Capacity()
-	if now.Revision == before.Revision && len(o.open) == len(v.Racks()) {
-		return
-	}
-	if o.capacity = now; now.Racks != before.Racks || now.Total != before.Total {
+	o.capacity = now
+	if now.Racks != before.Racks || now.Total != before.Total || len(o.open) != len(v.Racks()) {
 		o.mark = state.Revision{}
+		o.open = resized(o.open, len(v.Racks()))
+		for r, rack := range v.Racks() {
+			o.open[r] = rack.Runs()
+		}
+		for _, k := range o.jobs.All() {
+			k.mapsFrom = nil
+		}
 	}
-	o.open, o.load = resized(o.open, len(v.Racks())), resized(o.load, len(v.Racks()))
-	isNew := false
+	if len(o.tied) > 0 && o.loads(v) {
+		for id := range o.tied { // order-free: replan sorts them
+			o.replan(v.Job(id))
+		}
+	}
+}
+
+// loads brings load up to date, and reports whether it has changed. It looks at all racks, which few offers need.
+func (o *onlinePlan) loads(v state.View) (changed bool) {
+	if o.loadsAt.Revision == o.capacity.Revision && len(o.load) == len(v.Racks()) {
+		return false
+	}
+	o.loadsAt = o.capacity
+	o.load = resized(o.load, len(v.Racks()))
 	for r, rack := range v.Racks() {
 		load := 0.0
 		if rack.Runs() {
 			load = float64(rack.Used.MemoryMiB * 10 / rack.Total.MemoryMiB)
 		}
-		isNew = isNew || load != o.load[r]
-		o.open[r], o.load[r] = rack.Runs(), load
+		changed = changed || load != o.load[r]
+		o.load[r] = load
 	}
-	if isNew {
-		for id := range o.tied { // order-free: replan sorts them
-			o.replan(v.Job(id))
-		}
-	}
+	return changed
 }
 
 // replan puts a job among those to be planned.
@@ -151,18 +167,19 @@ func (o *onlinePlan) plan(v state.View, j *state.Job) {
 		return
 	}
 	o.planMaps(v, j, k)
-	output := o.planReduces(v, j, k).Rack
+	k.lateReduces = true
+	output := shuffle.None
+	if j.Graph != nil || len(v.Dependents(j)) > 0 {
+		o.planLateReduces(v, j, k)
+		output = k.reduces.dep.Rack
+	}
 	switch {
 	case j.Graph != nil:
 		output = o.planGraph(v, j, k).Rack
 	case j.Reduce.Tasks() == 0: // maps write it
 		output = k.maps.dep.Rack
 	}
-	if k.maps.max.Tied || k.reduces.max.Tied || k.reduces.dep.Tied || k.other.max.Tied || k.other.dep.Tied {
-		o.tied[k.id] = true
-	} else if len(o.tied) > 0 {
-		delete(o.tied, k.id)
-	}
+	o.setTied(k)
 	if k.output != output {
 		k.output = output
 		o.replanRelatives(v, j, true) // those that came before do not count on it
@@ -170,7 +187,33 @@ func (o *onlinePlan) plan(v state.View, j *state.Job) {
 	o.setPreferred(v, j, k)
 }
 
-func (o *onlinePlan) field(s *state.Stage) shuffle.Field {
+// choice returns where a stage of a job is wanted. The reduces of a job on which no other counts are planned when they are
+// first asked for after the job has changed: that looks at all racks, and while a job launches maps nobody asks.
+func (o *onlinePlan) choice(v state.View, j *state.Job, k *job, kind model.Stage) *choice {
+	if kind == model.StageReduce && k.lateReduces {
+		o.planLateReduces(v, j, k)
+		o.setTied(k)
+	}
+	return k.choiceOf(kind)
+}
+
+func (o *onlinePlan) planLateReduces(v state.View, j *state.Job, k *job) {
+	k.lateReduces = false
+	o.planReduces(v, j, k)
+}
+
+// setTied notes whether the load decided any choice of a job.
+func (o *onlinePlan) setTied(k *job) {
+	tied := k.maps.max.Tied || k.other.max.Tied || k.other.dep.Tied || !k.lateReduces && (k.reduces.max.Tied || k.reduces.dep.Tied)
+	if tied {
+		o.tied[k.id] = true
+	} else if len(o.tied) > 0 {
+		delete(o.tied, k.id)
+	}
+}
+
+func (o *onlinePlan) field(v state.View, s *state.Stage) shuffle.Field {
+	o.loads(v)
 	return shuffle.Field{Open: o.open, Load: o.load, Tasks: s.LaunchedByRack()}
 }
 
@@ -178,6 +221,10 @@ func (o *onlinePlan) field(s *state.Stage) shuffle.Field {
 // input. An input that is not known is what the job's parents put out.
 func (o *onlinePlan) planMaps(v state.View, j *state.Job, k *job) {
 	c := &k.maps
+	if k.mapsFrom != nil && k.mapsFrom == j.Input {
+		return // one rack has most of it, whatever the maps did since
+	}
+	k.mapsFrom = nil
 	if c.tentative = len(j.Input.Blocks) == 0; c.tentative {
 		c.begin(len(o.open), nil)
 		for _, p := range v.Parents(j) {
@@ -187,18 +234,30 @@ func (o *onlinePlan) planMaps(v state.View, j *state.Job, k *job) {
 		c.begin(len(o.open), j.Input.ByRack)
 		c.Total = j.Input.Bytes
 	}
-	c.max = shuffle.MostOn(c.ByRack, c.Total, o.field(j.Map))
+	c.max = shuffle.MostOn(c.ByRack, c.Total, o.field(v, j.Map))
 	c.dep = c.max
+	if !c.tentative && o.isOnlyMost(c) {
+		k.mapsFrom = j.Input
+	}
 }
 
-// planReduces is the dependency-aware task assignment (eqs. 2 to 5). It returns
-// where reduces are planned.
+// isOnlyMost reports whether no other open rack has as much as the preferred one.
+func (o *onlinePlan) isOnlyMost(c *choice) bool {
+	for r, b := range c.ByRack {
+		if c.max.Rack == shuffle.None || r != c.max.Rack && o.open[r] && b >= c.ByRack[c.max.Rack] {
+			return false
+		}
+	}
+	return true
+}
+
+// planReduces is the dependency-aware task assignment (eqs. 2 to 5).
 //
 // Intermediate data counts as it will lie: the output of complete maps where it
 // is, that of running ones where they run, that of the others as those were launched
 // (algorithms.md 1.3; the paper plans reduces when all maps are done). Before the
 // first launch it counts on the rack maps prefer.
-func (o *onlinePlan) planReduces(v state.View, j *state.Job, k *job) shuffle.Pick {
+func (o *onlinePlan) planReduces(v state.View, j *state.Job, k *job) {
 	c := &k.reduces
 	c.begin(len(o.open), nil)
 	if c.tentative = !j.Forecast(&o.forecast, len(o.open)); c.tentative {
@@ -213,7 +272,7 @@ func (o *onlinePlan) planReduces(v state.View, j *state.Job, k *job) shuffle.Pic
 			c.Total += c.ByRack[r]
 		}
 	}
-	f := o.field(j.Reduce)
+	f := o.field(v, j.Reduce)
 	c.max = shuffle.MostOn(c.ByRack, c.Total, f)
 	c.dep, c.loses = c.max, false
 	if in, unplaced := o.inflows(v, j); len(in) > 0 {
@@ -223,7 +282,6 @@ func (o *onlinePlan) planReduces(v state.View, j *state.Job, k *job) shuffle.Pic
 			c.loses = c.dep.Cost-c.max.Cost > costs[c.max.Rack]-costs[c.dep.Rack]
 		}
 	}
-	return c.dep
 }
 
 // planGraph chooses by the job's own graph of stages (§III-B3): maps are the
@@ -234,7 +292,7 @@ func (o *onlinePlan) planReduces(v state.View, j *state.Job, k *job) shuffle.Pic
 func (o *onlinePlan) planGraph(v state.View, j *state.Job, k *job) shuffle.Pick {
 	g := j.Graph
 	in, _ := o.inflows(v, j)
-	picks := g.Plan(len(o.open), in, o.field(j.Other))
+	picks := g.Plan(len(o.open), in, o.field(v, j.Other))
 	order := g.Order()
 	set := func(c *choice, x int) {
 		p := &picks[x]

@@ -19,7 +19,7 @@ func (r *rule) Targets(v state.View, j *state.Job, s *state.Stage) (t dispatch.T
 	if s.Kind == model.StageOther && (j.Graph == nil || !dispatch.Unfinished(s)) {
 		return t, false // executors of which nothing is known
 	}
-	c := r.plan.jobs.Find(j).choiceOf(s.Kind)
+	c := r.plan.choice(v, j, r.plan.jobs.Find(j), s.Kind)
 	saturated := isSaturated(v, c.dep.Rack) || c.loses && r.params.PlanBusier > 0
 	t.Reason = c.reason(s.Kind, saturated)
 	pick := c.pick(saturated)
@@ -49,6 +49,7 @@ func isSaturated(v state.View, rack int) bool {
 // uplink cannot carry, on the racks that are next by what draws the stage. What no rack
 // can hold waits for the preferred one.
 func (r *rule) counts(v state.View, s *state.Stage, c *choice, preferred int, limit float64) []int {
+	r.plan.loads(v)
 	left := s.Tasks()
 	counts, order := make([]int, len(v.Racks())), make([]int, 0, len(v.Racks()))
 	least, most := bounds(c, left, limit)
