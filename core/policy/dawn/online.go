@@ -170,7 +170,7 @@ func (o *onlinePlan) plan(v state.View, j *state.Job) {
 	k.lateReduces = true
 	output := shuffle.None
 	if j.Graph != nil || len(v.Dependents(j)) > 0 {
-		o.planLateReduces(v, j, k)
+		o.planReduces(v, j, k)
 		output = k.reduces.dep.Rack
 	}
 	switch {
@@ -191,15 +191,10 @@ func (o *onlinePlan) plan(v state.View, j *state.Job) {
 // first asked for after the job has changed: that looks at all racks, and while a job launches maps nobody asks.
 func (o *onlinePlan) choice(v state.View, j *state.Job, k *job, kind model.Stage) *choice {
 	if kind == model.StageReduce && k.lateReduces {
-		o.planLateReduces(v, j, k)
+		o.planReduces(v, j, k)
 		o.setTied(k)
 	}
 	return k.choiceOf(kind)
-}
-
-func (o *onlinePlan) planLateReduces(v state.View, j *state.Job, k *job) {
-	k.lateReduces = false
-	o.planReduces(v, j, k)
 }
 
 // setTied notes whether the load decided any choice of a job.
@@ -236,15 +231,15 @@ func (o *onlinePlan) planMaps(v state.View, j *state.Job, k *job) {
 	}
 	c.max = shuffle.MostOn(c.ByRack, c.Total, o.field(v, j.Map))
 	c.dep = c.max
-	if !c.tentative && o.isOnlyMost(c) {
+	if !c.tentative && c.isOnlyMost(o.open) {
 		k.mapsFrom = j.Input
 	}
 }
 
 // isOnlyMost reports whether no other open rack has as much as the preferred one.
-func (o *onlinePlan) isOnlyMost(c *choice) bool {
+func (c *choice) isOnlyMost(open []bool) bool {
 	for r, b := range c.ByRack {
-		if c.max.Rack == shuffle.None || r != c.max.Rack && o.open[r] && b >= c.ByRack[c.max.Rack] {
+		if c.max.Rack == shuffle.None || r != c.max.Rack && open[r] && b >= c.ByRack[c.max.Rack] {
 			return false
 		}
 	}
@@ -259,6 +254,7 @@ func (o *onlinePlan) isOnlyMost(c *choice) bool {
 // first launch it counts on the rack maps prefer.
 func (o *onlinePlan) planReduces(v state.View, j *state.Job, k *job) {
 	c := &k.reduces
+	k.lateReduces = false
 	c.begin(len(o.open), nil)
 	if c.tentative = !j.Forecast(&o.forecast, len(o.open)); c.tentative {
 		predicted := j.Predict()
