@@ -116,6 +116,7 @@ type jobPlaced struct {
 	maps, reduces stagePlaced
 	began         model.Time // when a reduce was first seen
 	granted       snapshot.GrantedReduces
+	namedSince    model.Time // when a plan of reduces first named racks; 0 while none does
 	over, closed  bool
 }
 
@@ -176,7 +177,7 @@ func (a *Accounts) follow(plans Plans) {
 		}
 		a.allocated(&p.maps, j.Map, planOf(plans, j.ID, model.StageMap))
 		plan := planOf(plans, j.ID, model.StageReduce)
-		a.judge(&p.granted, a.view, j, &p.reduces, plan)
+		a.judge(p, a.view, j, plan)
 		a.allocated(&p.reduces, j.Reduce, plan)
 		if j.State.Final() && !p.over {
 			p.over = true

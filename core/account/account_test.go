@@ -20,17 +20,18 @@ type cluster struct {
 	accounts account.Accounts
 	plans    []*model.Plan
 	done     []*account.Job
+	at       model.Time
 }
 
 func newCluster() *cluster {
-	c := &cluster{state: state.New(state.DefaultConfig())}
+	c := &cluster{state: state.New(state.DefaultConfig()), at: 1_000_000}
 	c.accounts = account.New(c.state.View())
 	return c
 }
 
 func (c *cluster) apply(facts ...model.Fact) {
 	for _, f := range facts {
-		c.state.Apply(model.Observation{Source: model.SourceRM, At: 1_000_000, Fact: f})
+		c.state.Apply(model.Observation{Source: model.SourceRM, At: c.at, Fact: f})
 		c.done = append(c.done, c.accounts.Observe(f, func(model.AppID) []*model.Plan { return c.plans })...)
 	}
 }

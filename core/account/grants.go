@@ -5,7 +5,6 @@ import (
 	"heddle/core/policy"
 	"heddle/core/shuffle"
 	"heddle/core/state"
-	"heddle/core/state/snapshot"
 	"heddle/core/topology"
 )
 
@@ -26,16 +25,25 @@ func (g *grants) newOf(p *stagePlaced, s *state.Stage) (fresh []int, found bool)
 	return g.fresh, found
 }
 
-// judge adds to sums the reduces of a job that were granted since the last look, if a plan named racks for them.
+// settles is how long after a plan first names racks a container may be seen that was granted before: the application
+// makes its call within a second, and the container is seen at the poll after.
+const settles = 3 * model.Second
+
+// judge adds to the sums of a job its reduces that were granted since the last look, if a plan named racks for them.
 // The reduces of a graph of stages have other inputs than maps, and are not judged.
-func (g *grants) judge(sums *snapshot.GrantedReduces, v state.View, j *state.Job, p *stagePlaced, plan *model.Plan) {
+func (g *grants) judge(of *jobPlaced, v state.View, j *state.Job, plan *model.Plan) {
 	if plan == nil || len(plan.Racks) == 0 || j.Graph != nil {
+		of.namedSince = 0
 		return
 	}
-	fresh, found := g.newOf(p, j.Reduce)
-	if !found {
+	if of.namedSince == 0 {
+		of.namedSince = v.Now()
+	}
+	fresh, found := g.newOf(&of.reduces, j.Reduce)
+	if !found || v.Now().Sub(of.namedSince) < settles {
 		return
 	}
+	sums := &of.granted
 	known := j.Forecast(&g.forecast, len(v.Racks()))
 	// What is put where the jobs that read it have least to fetch may use an uplink more (engine.doubt).
 	busier := known && plan.Reason != model.ReasonDependents &&

@@ -50,16 +50,19 @@ func TestGrantedReduces(t *testing.T) {
 			}
 			running := model.App{ID: app, User: "u", Queue: "root.q", Type: "MAPREDUCE", State: model.AppRunning, Submitted: 1}
 			k.apply(nodes, model.AppsFact{Apps: []model.App{running}}, model.JobConfFact{App: app, Inputs: []string{"/in"}, MapTask: one, ReduceTask: one},
-				model.JobFact{App: app, MapsTotal: 2, MapsCompleted: 2, ReducesTotal: 2, ReducesPending: 2},
+				model.JobFact{App: app, MapsTotal: 2, MapsCompleted: 2, ReducesTotal: 3, ReducesPending: 3},
 				model.TasksFact{App: app, Tasks: []model.Task{task(model.StageMap, 0, 0, 1000), task(model.StageMap, 1, 1, 1000)}})
+			early := task(model.StageReduce, 2, 2, model.Unknown)
 			if c.plan != nil {
 				k.plans = []*model.Plan{c.plan}
+				k.apply(model.TasksFact{App: app, Tasks: []model.Task{early}}) // granted before there was a plan: not judged
 			}
+			k.at += model.Time(5 * model.Second)
 			for i, on := range c.on {
 				k.apply(model.TasksFact{App: app, Tasks: []model.Task{task(model.StageReduce, i, on, model.Unknown)}})
 			}
 			running.State = model.AppFinished
-			k.apply(model.AppsFact{Apps: []model.App{running}}, model.JobFact{App: app, MapsTotal: 2, MapsCompleted: 2, ReducesTotal: 2, ReducesCompleted: 2, Done: true})
+			k.apply(model.AppsFact{Apps: []model.App{running}}, model.JobFact{App: app, MapsTotal: 2, MapsCompleted: 2, ReducesTotal: 3, ReducesCompleted: 3, Done: true})
 			if len(k.done) != 1 || k.done[0].Row().Granted != c.want {
 				t.Fatalf("%d accounts, %+v, want %+v", len(k.done), k.done[0].Row().Granted, c.want)
 			}
