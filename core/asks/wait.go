@@ -123,10 +123,12 @@ func giveUp(k *key) {
 // hasGivenUp reports whether the oldest container that is waited for is not steered any more.
 func (k *key) hasGivenUp() bool { return len(k.Batches) > 0 && k.Batches[0].GivenUp }
 
-// setHeadroom takes the room that the scheduler says the application has. CapacityScheduler grants a container of any size while
-// there is some: it compares what is used with the limit, and not with the request (LeafQueue.canAssignToUser,
-// AbstractCSQueue.canAssignToThisQueue). Of a queue above its capacity the limit of a user is what the queue uses and one
-// minimum allocation (UsersManager.computeUserLimit), so that the headroom is smaller than most containers.
+// setHeadroom takes the room that the scheduler says the application has: only none of it means that no container would be
+// granted. Of a queue above its capacity CapacityScheduler's limit of a user is what the queue uses and one minimum
+// allocation (UsersManager.computeUserLimit), which is smaller than most containers, and it goes on granting: it compares
+// the limit with what is used, and not with the request (LeafQueue.canAssignToUser). What is left of a queue's maximum does
+// have to hold the request (RegularContainerAllocator.checkHeadroom); the headroom does not say which of the two it is, and
+// where it is that one an ask may give up its racks for nothing.
 func setHeadroom(k *key, room *model.Resource, site *Site) (changed bool) {
 	if room == nil {
 		return false

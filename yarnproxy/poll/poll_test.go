@@ -24,6 +24,7 @@ type source struct {
 	cost     rest.Usage
 	starts   []time.Time
 	facts    []model.Observation
+	asked    func(now time.Time) time.Time // when a fact of its own was asked for; nil sends it as of now
 	log      bytes.Buffer
 	cfg      poll.Config
 }
@@ -45,7 +46,11 @@ func (s *source) poll(ctx context.Context, round *poll.Round) poll.Outcome {
 	s.cost.Requests += 2
 	s.cost.Bytes += 10
 	if s.outcome.Result == model.PollOK {
-		round.Send(ctx, model.ClusterFact{Version: "3.4.3"})
+		if s.asked == nil {
+			round.Send(ctx, model.ClusterFact{Version: "3.4.3"})
+		} else {
+			round.SendAt(ctx, s.asked(round.Now()), model.ClusterFact{Version: "3.4.3"})
+		}
 	}
 	return s.outcome
 }
@@ -308,5 +313,28 @@ func TestBackoff(t *testing.T) {
 	}
 	if delay := b.Fail(now, time.Minute, time.Second); delay < 30*time.Second || delay > time.Minute {
 		t.Errorf("%v where the longest delay is below the first", delay)
+	}
+}
+
+// TestSendAt: a fact has the time at which it was asked for, and the present one if the clock was set since.
+func TestSendAt(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ ago, want time.Duration }{
+		"asked for now":          {0, 0},
+		"a slow answer":          {4 * time.Second, 4 * time.Second},
+		"the clock was set back": {-time.Minute, 0},
+		"the clock was set on":   {time.Hour, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := newSource()
+				s.asked = func(now time.Time) time.Time { return now.Add(-c.ago) }
+				s.run(t, poll.New(s.cfg, s.poll), time.Second/2)
+				if at, want := s.facts[0].At, model.Time(time.Now().Add(-time.Second/2-c.want).UnixMilli()); at != want {
+					t.Errorf("at %d, want %d", at, want)
+				}
+			})
+		})
 	}
 }

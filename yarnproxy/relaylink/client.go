@@ -168,7 +168,7 @@ func (c *Client) use(ctx context.Context, s *session, m *message) error {
 			s.send(&message{Plans: &planAnswer{ID: m.PlanRequest.ID}})
 		}
 	case m.RowsQuery != nil:
-		s.send(&message{Rows: c.rows(m.RowsQuery.App)})
+		c.sendRows(s, m.RowsQuery.App)
 	case m.Status != nil:
 		c.answered(m.Status)
 	default:
@@ -204,19 +204,19 @@ func (c *Client) plan(ctx context.Context, s *session, p *planRequest) {
 	}
 }
 
-// rows returns what the ResourceManager last showed of an application. When it is asked again the relay is told once more.
-func (c *Client) rows(app model.AppID) *outstandingRows {
+// sendRows sends what the ResourceManager last showed of an application. Update sends its next answer, and never an older
+// one after it.
+func (c *Client) sendRows(s *session, app model.AppID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	of := &outstandingRows{App: app}
-	if c.newest == nil {
-		return of
+	if c.newest != nil {
+		if a := c.newest.App(app); a != nil && a.Held != nil {
+			of.Rows, of.At = a.Held, a.HeldAt
+		}
+		c.shown[app] = of.At
 	}
-	if a := c.newest.App(app); a != nil && a.Held != nil {
-		of.Rows, of.At = a.Held, a.HeldAt
-	}
-	c.shown[app] = of.At
-	return of
+	s.send(&message{Rows: of})
 }
 
 // ErrNotLinked is the error of Status while no relay is linked.

@@ -98,6 +98,33 @@ func TestOneRound(t *testing.T) {
 	})
 }
 
+// TestAsksAreOfTheQuestion: the relay adopts what the ResourceManager held after a call, so that an application's asks have
+// the time at which they were asked for, however late the answer comes.
+func TestAsksAreOfTheQuestion(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(t)
+		f.run(1)
+		f.latency = 200 * time.Millisecond
+		p := start(t, f, nil)
+		settle(5 * time.Second)
+		facts := p.take()
+		var answered model.Time // the fact before
+		seen := 0
+		for _, o := range facts {
+			if _, is := o.Fact.(model.AsksFact); is {
+				if seen++; o.At != answered {
+					t.Errorf("asks at %d, want %d, when the answer before them came", o.At, answered)
+				}
+			}
+			answered = o.At
+		}
+		if seen == 0 {
+			t.Error("no asks were read")
+		}
+	})
+}
+
 // TestBudget: 60 applications need 120 requests a second; with 20 the rounds
 // share them out, and no second sees more (I10).
 func TestBudget(t *testing.T) {

@@ -30,9 +30,9 @@
 //     tasks of a stage, however many. Waves sets one; plans made ahead have one by
 //     default, because a plan ties tasks to racks.
 //
-// Place costs O(R + U) for the racks it looks at and the users it asks, O(R) for
-// each job that changed since the last offer and for each that reads the same as
-// one of them, and it looks at the user's jobs that prefer the rack; in the
+// Place costs O(U) for the users it asks, and O(R) for each job that changed since
+// the last offer, or reads the same as one that did, if its reduces are to be launched,
+// other jobs read its output, or racks hold as much of its input as its best one; and it looks at the user's jobs that prefer the rack; in the
 // fallback at all jobs of the users. It allocates nothing in the steady state, but
 // for jobs with dependents or a graph of stages. It trusts the inputs, the map
 // output and the outputs by rack in the cluster state; each may be wrong and costs
