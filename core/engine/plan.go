@@ -152,21 +152,21 @@ func (e *Engine) setCosts(p *model.Plan) {
 	n := j.Reduce.Tasks()
 	known := j.Forecast(&e.forecast, len(v.Racks()))
 	plan, even := policy.Counts(v, p), policy.EvenSpread(v, n)
+	doubt := e.doubt(j, p, known, plan, even)
 	if known && e.forecast.Sized && n > 0 {
 		e.out = e.out[:0]
 		for _, m := range e.forecast.ByRack {
 			e.out = append(e.out, model.Bytes(m+0.5))
 		}
-		p.Costs = reduceCosts(e.out, n, plan, even, j.Reduce.LaunchedByRack())
+		p.Costs = reduceCosts(e.out, n, plan, even, j.Reduce.LaunchedByRack(), doubt == "")
 	}
-	if reason := e.doubt(j, p, known, plan, even); reason != "" {
-		untie(p, reason)
+	if doubt != "" {
+		untie(p, doubt)
 	}
 }
 
 // untie takes a plan's racks away. What it and an even spread would have sent across racks stays, for people.
 func untie(p *model.Plan, reason model.Reason) {
-	p.Costs = slices.DeleteFunc(p.Costs, func(c model.Cost) bool { return c.Name != "plan" && c.Name != "uniform" })
 	for i := range p.Costs {
 		if p.Costs[i].Name == "plan" {
 			p.Costs[i].Name = "not_pinned"
@@ -177,22 +177,26 @@ func untie(p *model.Plan, reason model.Reason) {
 	}
 }
 
-// reduceCosts prices a plan of n reduces and its alternatives.
-func reduceCosts(out []model.Bytes, n int, plan, even, placed []int) (costs []model.Cost) {
-	ways := [...]struct {
-		name    string
-		reduces []int
-	}{
-		{"plan", plan},
-		{"fewest_bytes", shuffle.FewestBytes(out, n)},
-		{"proportional", shuffle.Proportional(out, n)},
-		{"uniform", even},
-		{"as_placed", placed},
+// reduceCosts prices a plan of n reduces and an even spread, and beside a plan that stands its other alternatives.
+func reduceCosts(out []model.Bytes, n int, plan, even, placed []int, stands bool) []model.Cost {
+	exact := make([]float64, len(out))
+	for r, m := range out {
+		exact[r] = float64(m)
 	}
-	for _, w := range ways {
-		if anyOf(w.reduces) {
-			costs = append(costs, model.Cost{Name: w.name, CrossRack: shuffle.CrossRack(out, w.reduces), Busiest: shuffle.Busiest(out, w.reduces)})
+	costs := make([]model.Cost, 0, 5)
+	price := func(name string, reduces []int) {
+		if anyOf(reduces) {
+			costs = append(costs, model.Cost{Name: name, CrossRack: shuffle.CrossRack(out, reduces), Busiest: model.Bytes(shuffle.BusiestOf(exact, reduces) + 0.5)})
 		}
+	}
+	price("plan", plan)
+	if stands {
+		price("fewest_bytes", shuffle.FewestBytes(out, n))
+		price("proportional", shuffle.Proportional(out, n))
+	}
+	price("uniform", even)
+	if stands {
+		price("as_placed", placed)
 	}
 	return costs
 }

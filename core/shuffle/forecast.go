@@ -101,14 +101,76 @@ func (f *Forecast) Busier(than float64, plan, other []int) bool {
 	return busier(f.ByRack, than, plan, other)
 }
 
-// MayBeBusier is Busier where one rack or another has more or less output than is expected.
+// MayBeBusier is Busier where one rack or another has more or less output than is expected. All uplinks are looked at
+// again for those racks alone whose output could make the difference.
 func (f *Forecast) MayBeBusier(than float64, plan, other []int) bool {
+	p, o := f.busiestTwo(plan), f.busiestTwo(other)
+	var most, mostOff, offs float64
 	for r, off := range f.Off {
-		if off > 0 && (f.shift(r, off) && busier(f.shifted, than, plan, other) || f.shift(r, -off) && busier(f.shifted, than, plan, other)) {
+		most, mostOff, offs = max(most, f.ByRack[r]), max(mostOff, off), offs+off
+	}
+	for r, off := range f.Off {
+		if off <= 0 {
+			continue
+		}
+		// At most so much of what moves from or to the rack comes from or goes to any other one: see shift.
+		more, less := min(off, f.Total-f.ByRack[r]), min(off, f.ByRack[r])
+		fromOne, toOne := more*most/(f.Total-f.ByRack[r]), less*mostOff/(offs-off)
+		if p.canPass(&o, r, more, fromOne, than) && f.shift(r, off) && busier(f.shifted, than, plan, other) ||
+			p.canPass(&o, r, -less, toOne, than) && f.shift(r, -off) && busier(f.shifted, than, plan, other) {
 			return true
 		}
 	}
 	return false
+}
+
+// uplinks are those that carry most with reduces placed in one way.
+type uplinks struct {
+	f             *Forecast
+	reduces       []int
+	n             int // of them
+	rack          int // whose uplink carries most
+	first, second float64
+}
+
+func (f *Forecast) busiestTwo(reduces []int) uplinks {
+	u := uplinks{f: f, reduces: reduces}
+	for _, c := range reduces {
+		u.n += c
+	}
+	for r := range f.ByRack {
+		switch l := u.load(r, 0); {
+		case l > u.first:
+			u.rack, u.first, u.second = r, l, u.first
+		default:
+			u.second = max(u.second, l)
+		}
+	}
+	return u
+}
+
+// load is what a rack's uplink carries with so much more output on it, which others have less.
+func (u *uplinks) load(rack int, more float64) float64 {
+	if u.n == 0 {
+		return 0
+	}
+	return load(u.f.ByRack[rack]+more, u.f.Total, at(u.reduces, rack), u.n)
+}
+
+// canPass reports whether the busiest uplink may carry more than so many times that of others, with so much more output on one
+// rack and no other's changed by more than each.
+func (u *uplinks) canPass(others *uplinks, rack int, more, each, than float64) bool {
+	most := max(u.load(rack, more), u.without(rack)+each)
+	least := max(others.load(rack, more), others.without(rack)-each)
+	return !(most*(1+1e-9) <= than*least)
+}
+
+// without is what the busiest uplink carries of racks other than one.
+func (u *uplinks) without(rack int) float64 {
+	if rack == u.rack {
+		return u.second
+	}
+	return u.first
 }
 
 // shift sets shifted to the forecast with so much more output on a rack, which other racks have less: more comes
@@ -235,13 +297,23 @@ func Bounds(part, total float64, n int, limit float64) (least, most int) {
 
 // Even spreads n tasks over the racks that are open: as evenly as whole tasks allow, the first racks one more.
 func Even(open []bool, n int) []int {
-	weights := make([]float64, len(open))
-	for r, is := range open {
+	out, racks := make([]int, len(open)), 0
+	for _, is := range open {
 		if is {
-			weights[r] = 1
+			racks++
 		}
 	}
-	return Apportion(weights, n)
+	i := 0
+	for r, is := range open {
+		if is && n > 0 {
+			out[r] = n / racks
+			if i < n%racks {
+				out[r]++
+			}
+			i++
+		}
+	}
+	return out
 }
 
 func sum(s []int, n int) int {
