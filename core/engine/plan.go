@@ -158,7 +158,7 @@ func (e *Engine) setCosts(p *model.Plan) {
 		for _, m := range e.forecast.ByRack {
 			e.out = append(e.out, model.Bytes(m+0.5))
 		}
-		p.Costs = reduceCosts(e.out, n, plan, even, j.Reduce.LaunchedByRack(), doubt == "")
+		p.Costs = e.reduceCosts(n, plan, even, j.Reduce.LaunchedByRack(), doubt == "")
 	}
 	if doubt != "" {
 		untie(p, doubt)
@@ -177,8 +177,9 @@ func untie(p *model.Plan, reason model.Reason) {
 	}
 }
 
-// reduceCosts prices a plan of n reduces and an even spread, and beside a plan that stands its other alternatives.
-func reduceCosts(out []model.Bytes, n int, plan, even, placed []int, stands bool) []model.Cost {
+// reduceCosts prices a plan of n reduces and an even spread with the map output in e.out, and beside a plan that stands its other alternatives.
+func (e *Engine) reduceCosts(n int, plan, even, placed []int, stands bool) []model.Cost {
+	out := e.out
 	exact := make([]float64, len(out))
 	for r, m := range out {
 		exact[r] = float64(m)
