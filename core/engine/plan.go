@@ -158,7 +158,17 @@ func (e *Engine) setCosts(p *model.Plan) {
 		for _, m := range e.forecast.ByRack {
 			e.out = append(e.out, model.Bytes(m+0.5))
 		}
-		p.Costs = e.reduceCosts(n, plan, even, j.Reduce.LaunchedByRack(), doubt == "")
+		ways := []way{{"plan", plan}, {"uniform", even}}
+		if doubt == "" {
+			ways = []way{
+				{"plan", plan},
+				{"fewest_bytes", shuffle.FewestBytes(e.out, n)},
+				{"proportional", shuffle.Proportional(e.out, n)},
+				{"uniform", even},
+				{"as_placed", j.Reduce.LaunchedByRack()},
+			}
+		}
+		p.Costs = reduceCosts(e.out, ways)
 	}
 	if doubt != "" {
 		untie(p, doubt)
@@ -177,27 +187,23 @@ func untie(p *model.Plan, reason model.Reason) {
 	}
 }
 
-// reduceCosts prices a plan of n reduces and an even spread with the map output in e.out, and beside a plan that stands its other alternatives.
-func (e *Engine) reduceCosts(n int, plan, even, placed []int, stands bool) []model.Cost {
-	out := e.out
+// way is one way to place the reduces of a job, by rack number.
+type way struct {
+	name    string
+	reduces []int
+}
+
+// reduceCosts prices ways to place reduces, those without any left out.
+func reduceCosts(out []model.Bytes, ways []way) []model.Cost {
 	exact := make([]float64, len(out))
 	for r, m := range out {
 		exact[r] = float64(m)
 	}
-	costs := make([]model.Cost, 0, 5)
-	price := func(name string, reduces []int) {
-		if anyOf(reduces) {
-			costs = append(costs, model.Cost{Name: name, CrossRack: shuffle.CrossRack(out, reduces), Busiest: model.Bytes(shuffle.BusiestOf(exact, reduces) + 0.5)})
+	costs := make([]model.Cost, 0, len(ways))
+	for _, w := range ways {
+		if slices.ContainsFunc(w.reduces, func(n int) bool { return n > 0 }) {
+			costs = append(costs, model.Cost{Name: w.name, CrossRack: shuffle.CrossRack(out, w.reduces), Busiest: model.Bytes(shuffle.BusiestOf(exact, w.reduces) + 0.5)})
 		}
-	}
-	price("plan", plan)
-	if stands {
-		price("fewest_bytes", shuffle.FewestBytes(out, n))
-		price("proportional", shuffle.Proportional(out, n))
-	}
-	price("uniform", even)
-	if stands {
-		price("as_placed", placed)
 	}
 	return costs
 }
@@ -221,10 +227,6 @@ func mapCosts(v state.View, j *state.Job, p *model.Plan) []model.Cost {
 		}
 	}
 	return []model.Cost{{Name: "plan", CrossRack: remote, Busiest: remote}}
-}
-
-func anyOf(counts []int) bool {
-	return slices.ContainsFunc(counts, func(n int) bool { return n > 0 })
 }
 
 // WhatIf answers what PlanJobs would return, and changes no later decision (I11).
