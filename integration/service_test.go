@@ -171,6 +171,8 @@ func (s *service) checkGrants() {
 	if counts["no_output"]+counts["busier_uplink"] > 0 {
 		s.t.Errorf("of reduces granted under a plan %.0f went to racks without map output while others had room, %.0f had a plan with a busier uplink than an even spread",
 			counts["no_output"], counts["busier_uplink"])
+		_, jobs, err := s.fetch(context.Background(), "/v1/shadow")
+		s.t.Logf("of which jobs: %s, %v", jobs, err)
 	}
 }
 

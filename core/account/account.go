@@ -116,7 +116,7 @@ type jobPlaced struct {
 	maps, reduces stagePlaced
 	began         model.Time // when a reduce was first seen
 	granted       snapshot.GrantedReduces
-	namedSince    model.Time // when a plan of reduces first named racks; 0 while none does
+	namedSince    model.Time // when a plan of reduces first named racks, or was in force again; 0 while none is
 	over, closed  bool
 }
 

@@ -25,14 +25,15 @@ func (g *grants) newOf(p *stagePlaced, s *state.Stage) (fresh []int, found bool)
 	return g.fresh, found
 }
 
-// settles is how long after a plan first names racks a container may be seen that was granted before: the application
-// makes its call within a second, and the container is seen at the poll after.
+// settles is how long after a plan first names racks, or is in force again, a container may be seen that was granted
+// before: the application makes its call within a second, and the container is seen at the poll after.
 const settles = 3 * model.Second
 
-// judge adds to the sums of a job its reduces that were granted since the last look, if a plan named racks for them.
-// The reduces of a graph of stages have other inputs than maps, and are not judged.
+// judge adds to the sums of a job its reduces that were granted since the last look, if a plan named racks for them and
+// the ResourceManager does not show that it is not in force, as while a relay that was started again has not steered the
+// job yet. The reduces of a graph of stages have other inputs than maps, and are not judged.
 func (g *grants) judge(of *jobPlaced, v state.View, j *state.Job, plan *model.Plan) {
-	if plan == nil || len(plan.Racks) == 0 || j.Graph != nil {
+	if plan == nil || len(plan.Racks) == 0 || j.Graph != nil || j.ReducesOnAnyRack() {
 		of.namedSince = 0
 		return
 	}

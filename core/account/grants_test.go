@@ -26,16 +26,18 @@ func TestGrantedReduces(t *testing.T) {
 	for name, c := range map[string]struct {
 		plan *model.Plan
 		full bool // racks 0 and 1 have no room
+		any  bool // the ResourceManager holds an ask that any rack may serve
 		on   []int
 		want snapshot.GrantedReduces
 	}{
-		"as planned":                      {targets(1, 1), false, []int{0, 1}, snapshot.GrantedReduces{OK: 2}},
-		"a rack without output":           {targets(1, 1), false, []int{0, 2}, snapshot.GrantedReduces{OK: 1, NoOutput: 1}},
-		"one, as those with it are full":  {targets(1, 1), true, []int{2, 2}, snapshot.GrantedReduces{OK: 2}},
-		"a plan that loads one uplink":    {targets(2), false, []int{0, 1}, snapshot.GrantedReduces{Busier: 2}},
-		"the same for jobs that read it":  {dependents, false, []int{0, 0}, snapshot.GrantedReduces{OK: 2}},
-		"a plan of no racks, on any rack": {targets(), false, []int{2, 2}, snapshot.GrantedReduces{}},
-		"no plan":                         {nil, false, []int{2, 2}, snapshot.GrantedReduces{}},
+		"as planned":                      {targets(1, 1), false, false, []int{0, 1}, snapshot.GrantedReduces{OK: 2}},
+		"a rack without output":           {targets(1, 1), false, false, []int{0, 2}, snapshot.GrantedReduces{OK: 1, NoOutput: 1}},
+		"one, as those with it are full":  {targets(1, 1), true, false, []int{2, 2}, snapshot.GrantedReduces{OK: 2}},
+		"a plan that loads one uplink":    {targets(2), false, false, []int{0, 1}, snapshot.GrantedReduces{Busier: 2}},
+		"the same for jobs that read it":  {dependents, false, false, []int{0, 0}, snapshot.GrantedReduces{OK: 2}},
+		"a plan of no racks, on any rack": {targets(), false, false, []int{2, 2}, snapshot.GrantedReduces{}},
+		"a plan that is not in force":     {targets(1, 1), false, true, []int{0, 2}, snapshot.GrantedReduces{}},
+		"no plan":                         {nil, false, false, []int{2, 2}, snapshot.GrantedReduces{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -58,6 +60,9 @@ func TestGrantedReduces(t *testing.T) {
 				k.apply(model.TasksFact{App: app, Tasks: []model.Task{early}}) // granted before there was a plan: not judged
 			}
 			k.at += model.Time(5 * model.Second)
+			if c.any {
+				k.apply(model.AsksFact{App: app, Rows: []model.AskRow{{Priority: model.PriorityReduce, ResourceName: model.AnyName, Capability: one, Count: 2, RelaxLocality: true}}})
+			}
 			for i, on := range c.on {
 				k.apply(model.TasksFact{App: app, Tasks: []model.Task{task(model.StageReduce, i, on, model.Unknown)}})
 			}

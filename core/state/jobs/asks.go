@@ -18,6 +18,7 @@ type reportedAsks struct {
 	rowsAt    model.Time          // when it was asked for them
 	hasRows   bool                // the ResourceManager has been asked
 	input     *inputs.Input       // derived from the asks for maps; may be nil
+	reduceAny bool                // the ResourceManager holds asks for reduces that any rack may serve
 	bound     []int               // maps that the ResourceManager holds asks for on racks and nowhere else, by rack number; nil while any rack will do
 }
 
@@ -37,6 +38,7 @@ func ApplyAsks(j *Job, f model.AsksFact, from model.Source, at model.Time, hosts
 		asks.relayedAt = at
 	} else {
 		asks.rows, asks.rowsAt, asks.hasRows = f.Rows, at, true
+		asks.reduceAny = asks.anyRack(f.Rows, model.StageReduce)
 		bindMaps(j, f.Rows, hosts)
 		if asks.relayedAt != 0 && at.Sub(asks.relayedAt) <= relayFresh {
 			return
@@ -54,7 +56,7 @@ func ApplyAsks(j *Job, f model.AsksFact, from model.Source, at model.Time, hosts
 	for i := range f.Rows {
 		row := &f.Rows[i]
 		asks.learnStage(row)
-		if s := j.Stage(j.stageAt(row.Priority)); s != nil {
+		if s := j.Stage(j.reported.asks.stageAt(row.Priority)); s != nil {
 			applyRow(s, row, hosts)
 		}
 	}
@@ -66,23 +68,37 @@ func ApplyAsks(j *Job, f model.AsksFact, from model.Source, at model.Time, hosts
 // bindMaps notes on which racks the ResourceManager holds strict asks for maps: those that a plan for maps was
 // really enforced on. MapReduce itself relaxes ANY.
 func bindMaps(j *Job, rows []model.AskRow, hosts *nodes.Hosts) {
-	isMap := func(r *model.AskRow) bool { return r.Count > 0 && j.stageAt(r.Priority) == model.StageMap }
-	relaxed := slices.ContainsFunc(rows, func(r model.AskRow) bool {
-		return r.ResourceName == model.AnyName && r.RelaxLocality && isMap(&r)
-	})
+	asks := &j.reported.asks
+	relaxed := asks.anyRack(rows, model.StageMap)
 	var bound []int
 	for i := range rows {
-		if row := &rows[i]; !relaxed && strings.HasPrefix(row.ResourceName, "/") && isMap(row) {
+		if row := &rows[i]; !relaxed && strings.HasPrefix(row.ResourceName, "/") && asks.asksFor(row, model.StageMap) {
 			r := hosts.Rack(model.RackID(row.ResourceName))
 			bound = topology.Extend(bound, r)
 			bound[r] += bounded(row.Count)
 		}
 	}
-	if !slices.Equal(bound, j.reported.asks.bound) {
-		j.reported.asks.bound = bound
+	if !slices.Equal(bound, asks.bound) {
+		asks.bound = bound
 		j.Output.Version++ // a reader that caches what follows from it looks at it
 	}
 }
+
+// anyRack reports whether a table has asks of a stage that any rack may serve.
+func (a *reportedAsks) anyRack(rows []model.AskRow, stage model.Stage) bool {
+	return slices.ContainsFunc(rows, func(r model.AskRow) bool {
+		return r.ResourceName == model.AnyName && r.RelaxLocality && a.asksFor(&r, stage)
+	})
+}
+
+// asksFor reports whether a row asks for containers of a stage.
+func (a *reportedAsks) asksFor(r *model.AskRow, stage model.Stage) bool {
+	return r.Count > 0 && a.stageAt(r.Priority) == stage
+}
+
+// ReducesOnAnyRack reports whether the ResourceManager, when it was asked last, held asks for reduces that any rack may
+// serve: then no plan of them is in force.
+func (j *Job) ReducesOnAnyRack() bool { return j.reported.asks.reduceAny }
 
 // learnStage stores which stage a row's priority stands for, if the row names it.
 func (a *reportedAsks) learnStage(row *model.AskRow) {
@@ -96,8 +112,8 @@ func (a *reportedAsks) learnStage(row *model.AskRow) {
 }
 
 // stageAt returns the stage that asks at a priority.
-func (j *Job) stageAt(priority int) model.Stage {
-	if stage, ok := j.reported.asks.stages[priority]; ok {
+func (a *reportedAsks) stageAt(priority int) model.Stage {
+	if stage, ok := a.stages[priority]; ok {
 		return stage
 	}
 	return model.StageOfPriority(priority)
@@ -153,7 +169,7 @@ func deriveInput(j *Job, rows []model.AskRow, hosts *nodes.Hosts) {
 	byRack := make([]int, 0, 8)
 	for i := range rows {
 		row := &rows[i]
-		if row.Count <= 0 || j.stageAt(row.Priority) != model.StageMap {
+		if row.Count <= 0 || j.reported.asks.stageAt(row.Priority) != model.StageMap {
 			continue
 		}
 		if row.Count > maxAssumed {

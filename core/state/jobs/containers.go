@@ -29,7 +29,7 @@ func ApplyContainers(j *Job, f model.ContainersFact, cluster *nodes.Index) {
 			cluster.Hosts().CountUnknown(k.Node.Host())
 			continue
 		}
-		stage := j.stageAt(k.Priority)
+		stage := j.reported.asks.stageAt(k.Priority)
 		if strings.HasSuffix(k.ID, firstContainer) {
 			stage = model.StageAM
 		}

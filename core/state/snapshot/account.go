@@ -41,7 +41,7 @@ type JobAccount struct {
 	Recorded model.Bytes `json:"recorded_bytes"`
 	Policy   model.Bytes `json:"policy_bytes"`
 	Least    model.Bytes `json:"least_bytes"`
-	// Granted judges the reduces that were granted while a plan of the policy named racks.
+	// Granted judges the reduces that were granted while a plan of the policy named racks and could be in force.
 	Granted GrantedReduces `json:"granted_reduces"`
 }
 
