@@ -116,6 +116,7 @@ type jobPlaced struct {
 	maps, reduces stagePlaced
 	began         model.Time // when a reduce was first seen
 	granted       snapshot.GrantedReduces
+	started       []int      // reduces by rack number when grants were last looked at
 	namedSince    model.Time // when a plan of reduces first named racks, or was in force again; 0 while none is
 	over, closed  bool
 }

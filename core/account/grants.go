@@ -15,11 +15,14 @@ type grants struct {
 	fresh    []int // by rack number
 }
 
-// newOf returns how many containers of a stage were granted on each rack since the last look.
-func (g *grants) newOf(p *stagePlaced, s *state.Stage) (fresh []int, found bool) {
+// newOf returns how many tasks of a stage were granted on each rack since the last look.
+func (g *grants) newOf(started *[]int, s *state.Stage, racks int) (fresh []int, found bool) {
 	g.fresh = g.fresh[:0]
-	for rack, n := range s.LaunchedByRack() {
-		more := max(n-topology.At(p.seen, rack), 0)
+	for rack := range racks {
+		*started = topology.Extend(*started, rack)
+		n := s.Started(rack)
+		more := max(n-(*started)[rack], 0)
+		(*started)[rack] = n
 		g.fresh, found = append(g.fresh, more), found || more > 0
 	}
 	return g.fresh, found
@@ -33,6 +36,7 @@ const settles = 3 * model.Second
 // the ResourceManager does not show that it is not in force, as while a relay that was started again has not steered the
 // job yet. The reduces of a graph of stages have other inputs than maps, and are not judged.
 func (g *grants) judge(of *jobPlaced, v state.View, j *state.Job, plan *model.Plan) {
+	fresh, found := g.newOf(&of.started, j.Reduce, len(v.Racks()))
 	if plan == nil || len(plan.Racks) == 0 || j.Graph != nil || j.ReducesOnAnyRack() {
 		of.namedSince = 0
 		return
@@ -40,7 +44,6 @@ func (g *grants) judge(of *jobPlaced, v state.View, j *state.Job, plan *model.Pl
 	if of.namedSince == 0 {
 		of.namedSince = v.Now()
 	}
-	fresh, found := g.newOf(&of.reduces, j.Reduce)
 	if !found || v.Now().Sub(of.namedSince) < settles {
 		return
 	}

@@ -63,6 +63,8 @@ func TestGrantedReduces(t *testing.T) {
 			if c.any {
 				k.apply(model.AsksFact{App: app, Rows: []model.AskRow{{Priority: model.PriorityReduce, ResourceName: model.AnyName, Capability: one, Count: 2, RelaxLocality: true}}})
 			}
+			shown := []model.Container{{ID: "container_1_000009", Node: model.NodeID(host(2) + ":1"), Priority: model.PriorityReduce, Resource: one}}
+			k.apply(model.ContainersFact{App: app, Containers: shown}) // of a reduce that is complete
 			for i, on := range c.on {
 				k.apply(model.TasksFact{App: app, Tasks: []model.Task{task(model.StageReduce, i, on, model.Unknown)}})
 			}

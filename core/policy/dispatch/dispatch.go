@@ -580,7 +580,7 @@ func (d *Dispatcher) bestLocal(in *policy.Input, u *state.User) *hit {
 	d.candidate = Candidate{Pass: d.candidate.Pass, Found: math.MaxInt, Local: true}
 	if len(u.Jobs()) <= in.View.StagesLocalTo(n) {
 		for _, j := range u.Jobs() {
-			if d.isBetter(in, j, best) && j.Map.LocalOn(n) {
+			if d.isBetter(in, j, best) && j.Map.PendingOn(n) > 0 {
 				best.Candidate = d.candidate
 			}
 		}

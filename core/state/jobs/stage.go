@@ -42,9 +42,6 @@ const (
 // PendingOn returns how many pending tasks would be node-local on a node.
 func (s *Stage) PendingOn(n *nodes.Node) int { return s.demand.OnHost(n.HostNumber()) }
 
-// LocalOn reports whether a pending task would be node-local on a node.
-func (s *Stage) LocalOn(n *nodes.Node) bool { return s.demand.OnHost(n.HostNumber()) > 0 }
-
 // PendingIn returns how many pending tasks would be at least rack-local in a
 // rack, by its number.
 func (s *Stage) PendingIn(rack int) int { return s.demand.InRack(rack) }
@@ -66,7 +63,7 @@ func (s *Stage) Locality(n *nodes.Node) (model.Locality, bool) {
 	switch {
 	case s.Pending <= 0:
 		return model.OffSwitch, false
-	case s.LocalOn(n):
+	case s.PendingOn(n) > 0:
 		return model.NodeLocal, true
 	case s.demand.InRack(n.Rack.Index) > 0:
 		return model.RackLocal, true
@@ -98,6 +95,12 @@ func (s *Stage) Launched(rack int) int { return topology.At(s.launched, rack) }
 // LaunchedByRack returns the tasks running or done, by rack number. It may be
 // shorter than the number of racks.
 func (s *Stage) LaunchedByRack() []int { return s.launched }
+
+// Started returns how many tasks run or are complete on a rack, as the tasks themselves report. Launched counts one twice
+// whose container is still shown after it completed.
+func (s *Stage) Started(rack int) int {
+	return topology.At(s.runningIn, rack) + topology.At(s.completed.ByRack(), rack)
+}
 
 // CompletedByRack returns how many tasks completed on each rack, by its number. The slice
 // may be shorter than the number of racks.
