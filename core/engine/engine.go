@@ -47,9 +47,8 @@ type Engine struct {
 	offers  offerCount
 	log     *Log
 
-	// Of the plan at hand:
-	forecast shuffle.Forecast
-	out      []model.Bytes
+	priced   pricedReduces
+	forecast shuffle.Forecast // of the plan at hand
 }
 
 // New builds an engine.

@@ -1,13 +1,10 @@
 package engine
 
 import (
-	"cmp"
-	"math"
 	"slices"
 
 	"heddle/core/model"
 	"heddle/core/policy"
-	"heddle/core/shuffle"
 	"heddle/core/state"
 )
 
@@ -52,6 +49,7 @@ func (e *Engine) plan(now model.Time, jobs []*state.Job) ([]model.Decision, erro
 	}
 	e.log.add(changed)
 	e.log.prune(e.in.View)
+	e.priced.prune(e.in.View)
 	return changed, nil
 }
 
@@ -83,9 +81,7 @@ func (e *Engine) PlanJobs(jobs []*state.Job) ([]model.Plan, error) {
 			e.log.reject(rule)
 			continue
 		}
-		slices.SortFunc(p.Racks, func(a, b model.RackTarget) int {
-			return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(b.Share, a.Share), cmp.Compare(a.Rack, b.Rack))
-		})
+		policy.SortTargets(p.Racks)
 		e.setCosts(&p)
 		kept = append(kept, p)
 	}
@@ -130,103 +126,6 @@ func (e *Engine) checkPlan(p *model.Plan) model.Rule {
 		return model.RulePlan
 	}
 	return ""
-}
-
-// setCosts computes what the plan and its alternatives send across racks, with the map output as it is expected once
-// all maps are complete. It unties a plan of reduces from its racks if there is a reason to.
-func (e *Engine) setCosts(p *model.Plan) {
-	v := e.in.View
-	j := v.Job(p.App)
-	for i := range p.Racks {
-		p.Racks[i].Share = math.Round(p.Racks[i].Share*1e4) / 1e4 // the rest would be most of a decision on file
-	}
-	if p.Stage != model.StageReduce {
-		if p.Stage == model.StageMap {
-			p.Costs = mapCosts(v, j, p)
-		}
-		if p.Reason == model.ReasonTentative {
-			untie(p, model.ReasonUncertain)
-		}
-		return
-	}
-	n := j.Reduce.Tasks()
-	known := j.Forecast(&e.forecast, len(v.Racks()))
-	plan, even := policy.Counts(v, p), policy.EvenSpread(v, n)
-	doubt := e.doubt(j, p, known, plan, even)
-	if known && e.forecast.Sized && n > 0 {
-		e.out = e.out[:0]
-		for _, m := range e.forecast.ByRack {
-			e.out = append(e.out, model.Bytes(m+0.5))
-		}
-		ways := []way{{"plan", plan}, {"uniform", even}}
-		if doubt == "" {
-			ways = []way{
-				{"plan", plan},
-				{"fewest_bytes", shuffle.FewestBytes(e.out, n)},
-				{"proportional", shuffle.Proportional(e.out, n)},
-				{"uniform", even},
-				{"as_placed", j.Reduce.LaunchedByRack()},
-			}
-		}
-		p.Costs = reduceCosts(e.out, ways)
-	}
-	if doubt != "" {
-		untie(p, doubt)
-	}
-}
-
-// untie takes a plan's racks away. What it and an even spread would have sent across racks stays, for people.
-func untie(p *model.Plan, reason model.Reason) {
-	for i := range p.Costs {
-		if p.Costs[i].Name == "plan" {
-			p.Costs[i].Name = "not_pinned"
-		}
-	}
-	if p.Racks = nil; !p.Hold {
-		p.Reason = reason
-	}
-}
-
-// way is one way to place the reduces of a job, by rack number.
-type way struct {
-	name    string
-	reduces []int
-}
-
-// reduceCosts prices ways to place reduces, those without any left out.
-func reduceCosts(out []model.Bytes, ways []way) []model.Cost {
-	exact := make([]float64, len(out))
-	for r, m := range out {
-		exact[r] = float64(m)
-	}
-	costs := make([]model.Cost, 0, len(ways))
-	for _, w := range ways {
-		if slices.ContainsFunc(w.reduces, func(n int) bool { return n > 0 }) {
-			costs = append(costs, model.Cost{Name: w.name, CrossRack: shuffle.CrossRack(out, w.reduces), Busiest: model.Bytes(shuffle.BusiestOf(exact, w.reduces) + 0.5)})
-		}
-	}
-	return costs
-}
-
-// mapCosts prices a map plan by the input its racks would have to read from
-// other racks.
-func mapCosts(v state.View, j *state.Job, p *model.Plan) []model.Cost {
-	if len(p.Racks) == 0 || !j.Input.Known {
-		return nil
-	}
-	wanted := make([]bool, len(v.Racks()))
-	for _, t := range p.Racks {
-		if t.Count > 0 || t.Share > 0 {
-			wanted[v.RackOf(t.Rack).Index] = true
-		}
-	}
-	var remote model.Bytes
-	for _, b := range j.Input.Blocks {
-		if !slices.ContainsFunc(b.Racks, func(r int) bool { return wanted[r] }) {
-			remote += b.Length
-		}
-	}
-	return []model.Cost{{Name: "plan", CrossRack: remote, Busiest: remote}}
 }
 
 // WhatIf answers what PlanJobs would return, and changes no later decision (I11).

@@ -1,6 +1,9 @@
 package policy
 
 import (
+	"cmp"
+	"slices"
+
 	"heddle/core/model"
 	"heddle/core/shuffle"
 	"heddle/core/state"
@@ -24,6 +27,19 @@ func Counts(v state.View, p *model.Plan) []int {
 		}
 	}
 	return out
+}
+
+// SortTargets sorts the racks of a plan by falling count, then share, then by name: in the order of a decision.
+func SortTargets(racks []model.RackTarget) {
+	slices.SortFunc(racks, func(a, b model.RackTarget) int {
+		switch {
+		case a.Count != b.Count:
+			return b.Count - a.Count
+		case a.Share != b.Share:
+			return cmp.Compare(b.Share, a.Share)
+		}
+		return cmp.Compare(a.Rack, b.Rack)
+	})
 }
 
 // HasRoom reports whether a rack's nodes have room for so many tasks of a stage now.

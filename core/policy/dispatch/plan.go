@@ -59,9 +59,7 @@ func (d *Dispatcher) planStage(in *policy.Input, j *state.Job, s *state.Stage) (
 	}
 	k := d.jobs.Of(j)
 	plan = model.Plan{App: j.ID, Stage: s.Kind, Rank: cmp.Or(t.Rank, k.rank), Reason: t.Reason, Racks: t.Racks}
-	slices.SortFunc(plan.Racks, func(a, b model.RackTarget) int {
-		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(b.Share, a.Share), cmp.Compare(a.Rack, b.Rack))
-	})
+	policy.SortTargets(plan.Racks)
 	if h, wanted := d.rule.Hold(in.View, j, s); wanted {
 		if until, held := k.hold(in, h); held {
 			plan.Hold, plan.Until, plan.Reason = true, until, h.Reason
