@@ -1,12 +1,10 @@
 package engine
 
 import (
-	"maps"
 	"math"
 	"slices"
 
 	"heddle/core/model"
-	"heddle/core/policy"
 	"heddle/core/shuffle"
 	"heddle/core/state"
 )
@@ -28,12 +26,11 @@ func (e *Engine) setCosts(p *model.Plan) {
 		}
 		return
 	}
-	n := j.Reduce.Tasks()
-	known := j.Forecast(&e.forecast, len(v.Racks()))
-	plan, even := policy.Counts(v, p), policy.EvenSpread(v, n)
-	doubt := e.doubt(j, p, known, plan, even)
-	if known && e.forecast.Sized && n > 0 {
-		p.Costs = e.priced.of(j, &e.forecast, reduceWays{plan: plan, even: even, sure: doubt == ""})
+	o := e.outlooks.of(v, j)
+	o.judge(e.counts)
+	doubt := e.doubt(j, p, o)
+	if o.known && o.forecast.Sized && j.Reduce.Tasks() > 0 {
+		p.Costs = o.costsOf(j, doubt == "")
 	}
 	if doubt != "" {
 		untie(p, doubt)
@@ -55,76 +52,25 @@ func untie(p *model.Plan, reason model.Reason) {
 // notPinned names what a plan would have sent that pins nothing.
 const notPinned = "not_pinned"
 
-// pricedReduces keeps, by application, what ways to place its reduces cost, as long as all that follows from stays the
-// same: most rounds change few jobs.
-type pricedReduces struct {
-	jobs map[model.AppID]*priced
-	out  []model.Bytes // of the job at hand
+// way is one way to place the reduces of a job, by rack number.
+type way struct {
+	name    string
+	reduces []int
 }
 
-// priced is what the costs of one job follow from, and the costs. Slices are by rack number.
-type priced struct {
-	reduces  int // of the job
-	out      []model.Bytes
-	launched []int
-	ways     reduceWays
-	costs    []model.Cost
-}
-
-// reduceWays are ways to place the reduces of a job, by rack number.
-type reduceWays struct {
-	plan, even []int
-	sure       bool // the plan pins reduces; else only it and the even spread are of interest
-}
-
-// of returns the costs of a job. The slice must not be changed.
-func (k *pricedReduces) of(j *state.Job, f *shuffle.Forecast, ways reduceWays) []model.Cost {
-	k.out = k.out[:0]
-	for _, m := range f.ByRack {
-		k.out = append(k.out, model.Bytes(m+0.5))
-	}
-	n, launched, old := j.Reduce.Tasks(), j.Reduce.LaunchedByRack(), k.jobs[j.ID]
-	if old != nil && old.ways.sure == ways.sure && slices.Equal(old.out, k.out) && slices.Equal(old.launched, launched) &&
-		slices.Equal(old.ways.plan, ways.plan) && slices.Equal(old.ways.even, ways.even) && old.reduces == n {
-		return old.costs
-	}
-	p := &priced{reduces: n, out: slices.Clone(k.out), launched: slices.Clone(launched), ways: ways}
-	p.price()
-	if k.jobs == nil {
-		k.jobs = map[model.AppID]*priced{}
-	}
-	k.jobs[j.ID] = p
-	return p.costs
-}
-
-// price sets the costs, of all ways that place reduces.
-func (p *priced) price() {
-	exact := make([]float64, len(p.out))
-	for r, m := range p.out {
+// reduceCosts prices ways to place reduces, those without any left out.
+func reduceCosts(out []model.Bytes, ways []way) []model.Cost {
+	exact := make([]float64, len(out))
+	for r, m := range out {
 		exact[r] = float64(m)
 	}
-	add := func(name string, reduces []int) {
-		if slices.ContainsFunc(reduces, func(n int) bool { return n > 0 }) {
-			p.costs = append(p.costs, model.Cost{Name: name, CrossRack: shuffle.CrossRack(p.out, reduces), Busiest: model.Bytes(shuffle.BusiestOf(exact, reduces) + 0.5)})
+	costs := make([]model.Cost, 0, len(ways))
+	for _, w := range ways {
+		if slices.ContainsFunc(w.reduces, func(n int) bool { return n > 0 }) {
+			costs = append(costs, model.Cost{Name: w.name, CrossRack: shuffle.CrossRack(out, w.reduces), Busiest: model.Bytes(shuffle.BusiestOf(exact, w.reduces) + 0.5)})
 		}
 	}
-	if !p.ways.sure {
-		add(notPinned, p.ways.plan)
-		add("uniform", p.ways.even)
-		return
-	}
-	add("plan", p.ways.plan)
-	add("fewest_bytes", shuffle.FewestBytes(p.out, p.reduces))
-	add("proportional", shuffle.Proportional(p.out, p.reduces))
-	add("uniform", p.ways.even)
-	add("as_placed", p.launched)
-}
-
-// prune forgets applications that the cluster has forgotten, once there are many.
-func (k *pricedReduces) prune(v state.View) {
-	if len(k.jobs) > 2*len(v.Jobs())+planSlack {
-		maps.DeleteFunc(k.jobs, func(app model.AppID, _ *priced) bool { return v.Job(app) == nil })
-	}
+	return costs
 }
 
 // mapCosts prices a map plan by the input its racks would have to read from

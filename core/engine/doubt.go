@@ -3,7 +3,6 @@ package engine
 import (
 	"heddle/core/model"
 	"heddle/core/policy"
-	"heddle/core/shuffle"
 	"heddle/core/state"
 )
 
@@ -17,7 +16,7 @@ import (
 // A job with a graph of stages has other inputs of its reduces than maps: its policy alone says what is a guess. And
 // what is put where the jobs that read it have least to fetch is to save bytes of those: the shuffle alone does not
 // tell whether it does.
-func (e *Engine) doubt(j *state.Job, p *model.Plan, known bool, plan, even []int) model.Reason {
+func (e *Engine) doubt(j *state.Job, p *model.Plan, o *outlook) model.Reason {
 	switch {
 	case len(p.Racks) == 0:
 	case j.Graph != nil:
@@ -25,23 +24,21 @@ func (e *Engine) doubt(j *state.Job, p *model.Plan, known bool, plan, even []int
 			return model.ReasonUncertain
 		}
 	case p.Reason == model.ReasonDependents:
-	case !known || leavesOutput(e.in.View, j, &e.forecast, plan):
+	case !o.known || leavesOutput(e.in.View, j, o):
 		return model.ReasonUncertain
-	case e.forecast.Busier(policy.MaxBusier, plan, even):
-		return model.ReasonBusierUplink
-	case e.forecast.MayBeBusier(policy.MaxBusier, plan, even):
-		return model.ReasonUncertain
+	default:
+		return o.isBusier()
 	}
 	return ""
 }
 
 // leavesOutput reports whether a plan wants reduces on a rack where no map runs, ran or is bound to run, while a rack
 // with maps has room for one more than is planned there.
-func leavesOutput(v state.View, j *state.Job, f *shuffle.Forecast, plan []int) bool {
+func leavesOutput(v state.View, j *state.Job, o *outlook) bool {
 	leaves, room := false, false
 	for i, r := range v.Racks() {
-		left := plan[i] - j.Reduce.Launched(i)
-		if f.ByRack[i] <= 0 {
+		left := o.plan[i] - j.Reduce.Launched(i)
+		if o.forecast.ByRack[i] <= 0 {
 			leaves = leaves || left > 0
 		} else {
 			room = room || r.Runs() && policy.HasRoom(v, r, j.Reduce, max(left, 0)+1)

@@ -9,7 +9,6 @@ import (
 
 	"heddle/core/model"
 	"heddle/core/policy"
-	"heddle/core/shuffle"
 	"heddle/core/state"
 )
 
@@ -47,8 +46,8 @@ type Engine struct {
 	offers  offerCount
 	log     *Log
 
-	priced   pricedReduces
-	forecast shuffle.Forecast // of the plan at hand
+	outlooks outlooks
+	counts   []int // of the plan at hand, by rack number
 }
 
 // New builds an engine.

@@ -49,7 +49,6 @@ func (e *Engine) plan(now model.Time, jobs []*state.Job) ([]model.Decision, erro
 	}
 	e.log.add(changed)
 	e.log.prune(e.in.View)
-	e.priced.prune(e.in.View)
 	return changed, nil
 }
 
@@ -74,6 +73,7 @@ func (e *Engine) PlanJobs(jobs []*state.Job) ([]model.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
+	e.outlooks.follow(e.in.View)
 	kept := plans[:0]
 	for i := range plans {
 		p := plans[i]
@@ -100,7 +100,7 @@ func (e *Engine) propose(jobs []*state.Job) (plans []model.Plan, err error) {
 	return planner.Plan(&e.in), nil
 }
 
-// checkPlan returns the rule a plan breaks, "" if it stands.
+// checkPlan returns the rule a plan breaks, "" if it stands. It sets the counts.
 func (e *Engine) checkPlan(p *model.Plan) model.Rule {
 	j := e.in.View.Job(p.App)
 	if j == nil || j.State.Final() {
@@ -111,11 +111,15 @@ func (e *Engine) checkPlan(p *model.Plan) model.Rule {
 		return model.RulePlan
 	}
 	sum := 0
+	e.counts = slices.Grow(e.counts[:0], len(e.in.View.Racks()))[:len(e.in.View.Racks())]
+	clear(e.counts)
 	for i := range p.Racks {
 		t := &p.Racks[i]
-		if t.Count < 0 || e.in.View.RackOf(t.Rack) == nil {
+		r := e.in.View.RackOf(t.Rack)
+		if t.Count < 0 || r == nil {
 			return model.RulePlan
 		}
+		e.counts[r.Index] = t.Count
 		sum += t.Count
 	}
 	most := max(s.Total, s.Pending+s.Running+s.Completed) // an extra attempt of a task that is late counts beside it

@@ -52,7 +52,7 @@ func TestCostsFollowTheFacts(t *testing.T) {
 				Stage: stage, Index: i, State: model.TaskSucceeded, Host: hosts[on], Rack: rack(on), Input: model.Unknown, Output: output, Shuffled: model.Unknown,
 			}}}
 		}
-		reduces := 4
+		reduces, down := 4, -1
 		apply(nodes(-1, 0), model.AppsFact{Apps: []model.App{{ID: id, User: "ann", Type: "MAPREDUCE", State: model.AppRunning, Submitted: 1000}}},
 			model.JobConfFact{App: id, MapTask: size, ReduceTask: size},
 			model.JobFact{App: id, MapsTotal: 6, MapsCompleted: 6, ReducesTotal: reduces, ReducesPending: reduces})
@@ -80,7 +80,7 @@ func TestCostsFollowTheFacts(t *testing.T) {
 		}
 		old := build()
 		for range draw("steps", 1, 16) {
-			switch draw("what", 0, 4) {
+			switch draw("what", 0, 5) {
 			case 0:
 				apply(task(model.StageMap, draw("map", 0, 5), draw("on", 0, 2), model.Bytes(draw("output", 0, 1000))))
 			case 1:
@@ -89,8 +89,11 @@ func TestCostsFollowTheFacts(t *testing.T) {
 				reduces = draw("reduces", 4, 6)
 				apply(model.JobFact{App: id, MapsTotal: 6, MapsCompleted: 6, ReducesTotal: reduces, ReducesPending: reduces})
 			case 3:
-				apply(nodes(draw("down", -1, all), draw("used", 0, 8)))
+				down = draw("down", -1, all)
+				apply(nodes(down, 0))
 			case 4:
+				apply(nodes(down, rapid.SampledFrom([]int{0, 8}).Draw(rt, "used")))
+			case 5:
 				counts = slices.Clone(rapid.SampledFrom([][]int{{2, 1, 1}, {4, 0, 0}, {0, 2, 2}, {1, 1, 1}, {0, 0, 0}}).Draw(rt, "counts"))
 			}
 			if diff := cmp.Diff(plans(build()), plans(old)); diff != "" {
