@@ -69,6 +69,7 @@ others.`,
 			if counterfactual {
 				return simulateRecording(cmd, &o, &simulated, &out)
 			}
+			collectAt(garbageOfReplay)
 			result, err := o.Run(cmd.Context(), cmd.ErrOrStderr())
 			if err != nil {
 				return err
@@ -93,7 +94,7 @@ others.`,
 
 // simulateRecording runs the counterfactual and prints it.
 func simulateRecording(cmd *cobra.Command, o *replaying.Options, simulated *replaying.Counterfactual, out *output) error {
-	collectOften()
+	collectAt(garbageOfSimulation)
 	simulated.Command, simulated.Version = commandLine(cmd, []string{"counterfactual", "policies", "param", "seed", "since", "until", "uplink", "nic", "relay", "config", "report", "output"}), version
 	result, err := simulated.Run(cmd.Context(), o, cmd.ErrOrStderr())
 	if err != nil {

@@ -47,7 +47,7 @@ several seeds the table shows the median, with the minimum and maximum in bracke
 			if err := out.check(); err != nil {
 				return err
 			}
-			collectOften()
+			collectAt(garbageOfSimulation)
 			o.Command, o.Version = commandLine(cmd, simulateFlags()), version
 			result, err := o.Run(cmd.Context(), cmd.ErrOrStderr())
 			if err != nil {
@@ -82,11 +82,17 @@ several seeds the table shows the median, with the minimum and maximum in bracke
 	return cmd
 }
 
-// collectOften collects garbage when it reaches half of the live heap, unless GOGC is
-// set: millions of tasks need more than a gigabyte, which Go's default would double.
-func collectOften() {
+// How much garbage may pile up, in per cent of the live heap, before it is collected. Millions of simulated tasks need
+// more than a gigabyte, which Go's default would double; of a replayed recording little is live.
+const (
+	garbageOfSimulation = 50
+	garbageOfReplay     = 200
+)
+
+// collectAt sets how much garbage may pile up, unless GOGC is set.
+func collectAt(percent int) {
 	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(50)
+		debug.SetGCPercent(percent)
 	}
 }
 

@@ -17,14 +17,14 @@ import (
 type canonical struct {
 	data     []byte
 	at       int
-	names    map[string]string // strings seen before: each is kept once
-	forms    map[string]*form  // of facts, by kind
+	names    []string         // strings seen lately, each at its hash: a recording has few of them, again and again
+	forms    map[string]*form // of facts, by kind
 	decision *form
 }
 
 // mostNames and longestName bound the strings that are kept: names, and no texts of errors.
 const (
-	mostNames   = 1 << 16
+	mostNames   = 1 << 14
 	longestName = 256
 )
 
@@ -183,16 +183,24 @@ func (c *canonical) text(to *string) bool {
 		*to = string(raw)
 		return true
 	}
-	if known, ok := c.names[string(raw)]; ok {
-		*to = known
-		return true
+	if c.names == nil {
+		c.names = make([]string, mostNames)
 	}
-	if len(c.names) >= mostNames || c.names == nil {
-		c.names = map[string]string{}
+	known := &c.names[placeOf(raw)]
+	if *known != string(raw) {
+		*known = string(raw)
 	}
-	*to = string(raw)
-	c.names[*to] = *to
+	*to = *known
 	return true
+}
+
+// placeOf returns where a name is kept. Names differ in their last bytes.
+func placeOf(name []byte) uint32 {
+	h := uint32(len(name)) //nolint:gosec // a mix of bits
+	for _, b := range name[max(len(name)-12, 0):] {
+		h = (h ^ uint32(b)) * 16777619 // FNV-1a
+	}
+	return (h ^ h>>16) % mostNames
 }
 
 // form says how a type is decoded.

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"unsafe"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -92,18 +93,35 @@ func TestKeptNamesAreBounded(t *testing.T) {
 	line := func(name string) []byte {
 		return []byte(`{"seq":1,"t_ms":1,"kind":"observation","body":{"source":"rm","at_ms":1,"fact":"round","body":{"app":"` + name + `"}}}`)
 	}
-	for i := range 2 * mostNames {
-		if _, ok := c.record(line(strconv.Itoa(i))); !ok {
-			t.Fatal("the line is not taken")
+	twice := 0
+	for i := range 2 * mostNames { // more than there are places: each line has its own name all the same
+		name := strconv.Itoa(i)
+		var kept [2]string
+		for k := range kept {
+			rec, ok := c.record(line(name))
+			if !ok {
+				t.Fatal("the line is not taken")
+			}
+			if kept[k] = string(rec.Observation.Fact.(model.RoundFact).App); kept[k] != name {
+				t.Fatalf("the name %s became %s", name, kept[k])
+			}
 		}
-		if len(c.names) > mostNames {
-			t.Fatalf("%d strings are kept", len(c.names))
+		if unsafe.StringData(kept[0]) != unsafe.StringData(kept[1]) {
+			twice++ // another name of the line has its place
 		}
 	}
-	before := len(c.names)
+	if twice > mostNames/100 {
+		t.Errorf("%d of %d names are kept twice", twice, 2*mostNames)
+	}
+	longest := func() (n int) {
+		for _, name := range c.names {
+			n = max(n, len(name))
+		}
+		return n
+	}
 	rec, ok := c.record(line(strings.Repeat("x", 1<<20)))
-	if !ok || len(rec.Observation.Fact.(model.RoundFact).App) != 1<<20 || len(c.names) != before {
-		t.Errorf("a long string: taken %v, %d strings are kept, %d before", ok, len(c.names), before)
+	if !ok || len(rec.Observation.Fact.(model.RoundFact).App) != 1<<20 || longest() > longestName || len(c.names) > mostNames {
+		t.Errorf("a long string: taken %v, %d strings are kept, the longest of %d bytes", ok, len(c.names), longest())
 	}
 }
 

@@ -1,6 +1,8 @@
 package nas
 
 import (
+	"slices"
+
 	"heddle/core/model"
 	"heddle/core/policy"
 	"heddle/core/policy/dispatch"
@@ -28,14 +30,7 @@ func (r *rule) reduceTargets(v state.View, j *state.Job) dispatch.Targets {
 	case !r.params.CARTS:
 	case s.known:
 		t.Reason = model.ReasonMapOutput
-		t.Racks = make([]model.RackTarget, 0, min(len(s.share), s.from.reduces))
-		for i, n := range s.counted() {
-			if n > 0 {
-				t.Racks = append(t.Racks, model.RackTarget{
-					Rack: v.Racks()[i].ID, Count: n, Share: s.share[i], Bytes: model.Bytes(s.share[i]*s.output + 0.5),
-				})
-			}
-		}
+		t.Racks = slices.Clone(s.targets(v))
 	case !predicted.Predicted:
 		t.Reason = model.ReasonUnpredicted
 	}

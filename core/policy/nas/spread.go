@@ -1,6 +1,7 @@
 package nas
 
 import (
+	"heddle/core/model"
 	"heddle/core/policy"
 	"heddle/core/shuffle"
 	"heddle/core/state"
@@ -8,12 +9,13 @@ import (
 
 // spread is how a job's reduces are to lie over the racks: ReduceNum.
 type spread struct {
-	known  bool      // some map output is known or predicted
-	share  []float64 // MapOutputPortion by rack number; sums to 1
-	output float64   // map output in bytes that they are portions of; 0 where only its proportions are known
-	counts []int     // ReduceNum by rack number; sums to the job's reduces; by counted
-	racks  []int     // where that is not 0
-	due    int       // completed maps from which on the reduces may start
+	known  bool               // some map output is known or predicted
+	share  []float64          // MapOutputPortion by rack number; sums to 1
+	output float64            // map output in bytes that they are portions of; 0 where only its proportions are known
+	counts []int              // ReduceNum by rack number; sums to the job's reduces; by counted
+	racks  []int              // where that is not 0
+	wants  []model.RackTarget // the same as targets of a plan, in its order; by targets
+	due    int                // completed maps from which on the reduces may start
 	from   spreadFacts
 	read   bool
 	fresh  bool // counts are of these facts
@@ -50,7 +52,7 @@ func (q reduceRule) spreadOf(v state.View, j *state.Job, predicted *state.Predic
 	}
 	if !s.read || !now.stillHolds(&s.from) {
 		if policy.Save(q.journal, s); q.journal.Asking() {
-			s.share, s.counts, s.racks = nil, nil, nil
+			s.share, s.counts, s.racks, s.wants = nil, nil, nil, nil
 		}
 		s.read, s.from = true, now
 		q.divide(j, s)
@@ -92,7 +94,7 @@ func (q reduceRule) divide(j *state.Job, s *spread) {
 // output is known.
 func (s *spread) counted() []int {
 	if !s.fresh {
-		s.fresh, s.counts, s.racks = true, s.counts[:0], s.racks[:0]
+		s.fresh, s.counts, s.racks, s.wants = true, s.counts[:0], s.racks[:0], s.wants[:0]
 		if s.known {
 			s.counts = shuffle.Level(s.share, s.from.reduces)
 		}
@@ -103,6 +105,17 @@ func (s *spread) counted() []int {
 		}
 	}
 	return s.counts
+}
+
+// targets returns ReduceNum as the racks of a plan, which belong to the spread.
+func (s *spread) targets(v state.View) []model.RackTarget {
+	if counts := s.counted(); len(s.wants) < len(s.racks) {
+		for _, i := range s.racks {
+			s.wants = append(s.wants, model.RackTarget{Rack: v.Racks()[i].ID, Count: counts[i], Share: s.share[i], Bytes: model.Bytes(s.share[i]*s.output + 0.5)})
+		}
+		policy.SortTargets(s.wants)
+	}
+	return s.wants
 }
 
 // wanted reports whether the job's ReduceNum is not reached on a rack. As long
