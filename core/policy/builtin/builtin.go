@@ -15,6 +15,7 @@ import (
 	"heddle/core/policy/nas"
 	"heddle/core/policy/num"
 	"heddle/core/policy/shufflewatcher"
+	"heddle/core/policy/weave"
 )
 
 // Registry returns every built-in policy, by name.
@@ -28,6 +29,7 @@ func Registry() policy.Registry {
 		fifo.Entry(),
 		nas.Entry(),
 		shufflewatcher.Entry(),
+		weave.Entry(),
 	)
 	slices.SortFunc(r, func(a, b policy.Entry) int { return cmp.Compare(a.Name, b.Name) })
 	return r

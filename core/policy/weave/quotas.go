@@ -1,0 +1,218 @@
+package weave
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"heddle/core/model"
+	"heddle/core/policy"
+	"heddle/core/shuffle"
+	"heddle/core/state"
+	"heddle/core/topology"
+)
+
+// expected is the map output that is expected on each rack once all maps are complete.
+type expected struct {
+	output []float64 // in bytes by rack number
+	total  float64
+}
+
+// expect sets what is expected of a job: as its launched maps tell, and before on the racks that were chosen, or where the
+// input lies.
+func (r *rule) expect(v state.View, e *entry) {
+	x, racks := &e.expected, len(v.Racks())
+	x.output, x.total = zeroed(x.output, racks), 0
+	if e.size.shuffle <= 0 {
+		return
+	}
+	weights := r.weights[:0]
+	sum := 0.0
+	if e.job.Forecast(&r.forecast, racks) {
+		weights = append(weights, r.forecast.ByRack...)
+		sum = r.forecast.Total
+	} else {
+		share := r.racksOf(v, e).share
+		for i := range racks {
+			w := topology.At(share, i)
+			if share == nil {
+				w = float64(topology.At(e.job.Input.ByRack, i))
+			}
+			weights, sum = append(weights, w), sum+w
+		}
+		if sum <= 0 {
+			weights, sum = append(weights[:0], r.cluster.memory...), r.cluster.all.memory
+		}
+	}
+	r.weights = weights
+	for i, w := range weights {
+		x.output[i] = w / max(sum, 1e-9) * e.size.shuffle
+		x.total += x.output[i]
+	}
+}
+
+// quotas are how many of a job's reduces are wanted on each rack.
+type quotas struct {
+	counts []int // by rack number, which sum to the job's reduces; empty while no output is expected
+	from   quotaFacts
+}
+
+// quotaFacts are what quotas are computed from. The map output counts by how many sixteenths of the maps are complete.
+type quotaFacts struct {
+	computed      bool
+	reduces, maps int
+	sixteenths    int
+	racks         uint64
+	choice        int         // version of the racks chosen
+	output        model.Bytes // reported once all maps are complete
+}
+
+// quotasOf returns a job's quotas, computed anew when the maps have come a sixteenth further.
+func (r *rule) quotasOf(v state.View, e *entry) *quotas {
+	j, q := e.job, &e.quotas
+	now := quotaFacts{
+		computed: true, reduces: e.size.reduces, maps: e.size.maps, racks: r.cluster.racks, choice: e.racks.version,
+		sixteenths: 16 * min(j.Map.Completed, e.size.maps) / e.size.maps,
+	}
+	if j.Map.Completed >= e.size.maps {
+		now.output = j.Output.Total
+	}
+	if q.from == now {
+		return q
+	}
+	if policy.Save(r.journal, q); r.journal.Asking() {
+		q.counts = nil
+	}
+	if q.from = now; e.expected.total > 0 && e.size.reduces > 0 {
+		r.divide(v, e)
+	} else {
+		q.counts = q.counts[:0]
+	}
+	return q
+}
+
+// divide sets the counts.
+func (r *rule) divide(v state.View, e *entry) {
+	d := &r.division
+	d.output, d.total, d.uplink, d.n = e.expected.output, e.expected.total, r.cluster.uplink, e.size.reduces
+	d.room = d.room[:0]
+	for i, rack := range v.Racks() {
+		room := 0
+		if rack.Runs() {
+			room = int(r.cluster.containers(i, e.job.Reduce))
+		}
+		d.room = append(d.room, room)
+	}
+	d.makeRoom()
+	least := d.fastest()
+	e.quotas.counts = d.fewestBytes(e.quotas.counts, least*(1+1e-6))
+	d.wide = d.fewestBytes(d.wide, max(1.15*least, least+max(r.params.Slack*e.size.reduceS, 1)))
+	if d.crossing(d.wide) < d.crossing(e.quotas.counts)-worthIt*d.total {
+		e.quotas.counts = append(e.quotas.counts[:0], d.wide...)
+	}
+}
+
+// worthIt is the part of a job's shuffle for which the busiest uplink may carry longer.
+const worthIt = 0.02
+
+// crossing returns the bytes that cross racks with reduces placed as counts say.
+func (d *division) crossing(counts []int) float64 {
+	sum := 0.0
+	for i, n := range counts {
+		sum += float64(n) / float64(d.n) * (d.total - d.output[i])
+	}
+	return sum
+}
+
+// division divides n reduces over racks. Slices are by rack number.
+type division struct {
+	output, uplink []float64 // bytes; bytes/s
+	total          float64   // of the output
+	room           []int     // reduces that a rack holds, 0 for one without running nodes
+	n              int
+
+	most, order, wide []int
+}
+
+// makeRoom gives each rack its part of several waves where there is no room for all reduces at once.
+func (d *division) makeRoom() {
+	all := 0
+	for _, room := range d.room {
+		all += room
+	}
+	for i := range d.room {
+		if all < d.n && all > 0 {
+			d.room[i] = (d.room[i]*d.n + all - 1) / all
+		}
+	}
+}
+
+// bounds returns how many reduces a rack may have at least and at most if its uplink is to be done in so many seconds.
+func (d *division) bounds(rack int, seconds float64) (least, most int) {
+	least, most = shuffle.Bounds(d.output[rack], d.total, d.n, seconds*d.uplink[rack])
+	return least, min(most, d.room[rack])
+}
+
+// fastest returns the seconds that the busiest uplink takes at least, found by bisection.
+func (d *division) fastest() float64 {
+	slowest := math.Inf(1)
+	for i, uplink := range d.uplink {
+		if d.room[i] > 0 {
+			slowest = min(slowest, uplink)
+		}
+	}
+	if math.IsInf(slowest, 1) {
+		return 0
+	}
+	lo, hi := 0.0, d.total/slowest
+	for range 40 {
+		if mid := (lo + hi) / 2; d.fits(mid) {
+			hi = mid
+		} else {
+			lo = mid
+		}
+	}
+	return hi
+}
+
+// fits reports whether all reduces can be placed so that no uplink takes more seconds. What lies on a rack without running
+// nodes has to leave it whatever the places.
+func (d *division) fits(seconds float64) bool {
+	least, most := 0, 0
+	for i, room := range d.room {
+		if room == 0 {
+			continue
+		}
+		lo, hi := d.bounds(i, seconds)
+		if lo > hi {
+			return false
+		}
+		least, most = least+lo, most+hi
+	}
+	return least <= d.n && d.n <= most
+}
+
+// fewestBytes returns the counts with which no uplink takes more seconds, and of these the ones with the fewest bytes across
+// racks: the racks with most output have as many as they may. It uses the memory of counts.
+func (d *division) fewestBytes(counts []int, seconds float64) []int {
+	counts, d.most, d.order = counts[:0], d.most[:0], d.order[:0]
+	left := d.n
+	for i, room := range d.room {
+		least, most := 0, 0
+		if room > 0 {
+			least, most = d.bounds(i, seconds)
+			least = min(least, most)
+		}
+		counts, d.most, d.order = append(counts, least), append(d.most, most), append(d.order, i)
+		left -= least
+	}
+	slices.SortStableFunc(d.order, func(a, b int) int { return cmp.Compare(d.output[b], d.output[a]) })
+	for _, limit := range [][]int{d.most, d.room} { // beyond its uplink's part a rack has more only if nothing else is left
+		for _, i := range d.order {
+			more := max(min(left, limit[i]-counts[i]), 0)
+			counts[i] += more
+			left -= more
+		}
+	}
+	return counts
+}

@@ -1,0 +1,94 @@
+package weave
+
+import (
+	"heddle/core/model"
+	"heddle/core/state"
+)
+
+// size is what a job is expected to read, put out and take.
+type size struct {
+	maps, reduces  int
+	input, shuffle float64 // bytes
+	mapS, reduceS  float64 // seconds that a map and a reduce take, without what they wait for uplinks
+	left           float64 // container seconds of what is not complete
+}
+
+// measure sizes a job by what is predicted of it.
+func (z *size) measure(j *state.Job, p *Params) {
+	is := j.Predict()
+	z.maps, z.reduces = max(is.Maps, 1), j.Reduce.Tasks()
+	z.input, z.shuffle = float64(is.Input), float64(is.Shuffle)
+	if z.input <= 0 { // not known, or there is none: a map takes as long as one that reads a block
+		z.input = float64(z.maps) * p.BlockMiB * float64(model.MiB)
+	}
+	if z.reduces == 0 {
+		z.shuffle = 0
+	}
+	z.mapS = p.seconds(z.input / float64(z.maps))
+	z.reduceS = p.seconds(z.shuffle / float64(max(z.reduces, 1)))
+	z.left = rest(j.Map, z.maps)*z.mapS + rest(j.Reduce, z.reduces)*z.reduceS
+}
+
+// seconds returns how long a task takes that works off so many bytes.
+func (p *Params) seconds(bytes float64) float64 {
+	return (bytes + p.TaskMiB*float64(model.MiB)) / p.Rate
+}
+
+// rest returns how many tasks of a stage are left, those that run as halves.
+func rest(s *state.Stage, tasks int) float64 {
+	return max(float64(tasks-s.Completed)-float64(s.Running)/2, 0)
+}
+
+// outputOfMap returns the map output that is expected of one map.
+func (z *size) outputOfMap() float64 { return z.shuffle / float64(z.maps) }
+
+// cluster is what racks can do, by rack number; 0 for one without running nodes.
+type cluster struct {
+	racks  uint64 // as state.Capacity tells racks apart
+	total  model.Resource
+	memory []float64 // MiB
+	uplink []float64 // bytes/s
+	runs   int       // racks with running nodes
+	all    struct{ memory, uplink float64 }
+}
+
+// update reports whether nodes came or went. An uplink of unknown capacity counts as so many bytes/s.
+func (c *cluster) update(v state.View, unknown float64) bool {
+	now := v.Capacity()
+	if c.racks == now.Racks && c.total == now.Total && len(c.memory) == len(v.Racks()) {
+		return false
+	}
+	c.racks, c.total, c.runs = now.Racks, now.Total, 0
+	c.memory, c.uplink = c.memory[:0], c.uplink[:0]
+	c.all.memory, c.all.uplink = 0, 0
+	for _, rack := range v.Racks() {
+		memory, uplink := 0.0, 0.0
+		if rack.Runs() {
+			c.runs++
+			memory = float64(rack.Total.MemoryMiB)
+			if uplink = float64(rack.Link.Out); uplink <= 0 {
+				uplink = unknown
+			}
+		}
+		c.memory, c.uplink = append(c.memory, memory), append(c.uplink, uplink)
+		c.all.memory += memory
+		c.all.uplink += uplink
+	}
+	return true
+}
+
+// containers returns how many tasks of a stage a rack holds.
+func (c *cluster) containers(rack int, s *state.Stage) float64 {
+	return max(c.memory[rack]/float64(max(s.Capability.MemoryMiB, 1)), 1)
+}
+
+// utilization returns the mean utilization of the uplinks of racks with running nodes, 1 at most for each.
+func (c *cluster) utilization(v state.View) float64 {
+	sum := 0.0
+	for _, rack := range v.Racks() {
+		if rack.Runs() {
+			sum += min(rack.Utilization, 1)
+		}
+	}
+	return sum / float64(max(c.runs, 1))
+}
