@@ -3,7 +3,6 @@ package weave
 import (
 	"heddle/core/model"
 	"heddle/core/policy"
-	"heddle/core/state"
 	"heddle/core/topology"
 )
 
@@ -24,39 +23,35 @@ func (b *backlog) add(o *backlog) {
 	}
 }
 
-// updateBacklog works out what a job's running reduces still fetch over each uplink. A reduce fetches from each rack the
-// part of the map output that is there.
-func (r *rule) updateBacklog(v state.View, e *entry) {
-	j, racks := e.job, len(v.Racks())
-	e.fetches = false
+// set works out what a job's running reduces still fetch over each uplink, and reports whether that is anything. A reduce
+// fetches from each rack the part of the map output that is there.
+func (b *backlog) set(e *entry) bool {
+	j := e.job
 	running := float64(j.Reduce.Running)
-	if running == 0 || e.size.shuffle <= 0 || e.size.reduces == 0 {
-		return
+	if running == 0 || e.expected.total <= 0 || e.size.reduces == 0 {
+		return false
 	}
 	each := e.size.shuffle / float64(e.size.reduces)
 	fetched := float64(j.Predict().Fetched)
 	left := min((running+float64(j.Reduce.Completed))*each-fetched, running*each)
 	if left <= 0 {
-		return
+		return false
 	}
-	if e.expected.total <= 0 {
-		return
-	}
-	e.fetches = true
-	e.backlog.reset(racks)
-	for to := range racks {
+	b.reset(len(e.expected.output))
+	for to, here := range e.expected.output {
 		run := float64(j.Reduce.Launched(to) - topology.At(j.Reduce.CompletedByRack(), to))
 		if run <= 0 {
 			continue
 		}
 		bytes := left * run / running
-		e.backlog.down[to] += bytes * (1 - e.expected.output[to]/e.expected.total)
+		b.down[to] += bytes * (1 - here/e.expected.total)
 		for from, m := range e.expected.output {
 			if from != to {
-				e.backlog.up[from] += bytes * m / e.expected.total
+				b.up[from] += bytes * m / e.expected.total
 			}
 		}
 	}
+	return true
 }
 
 // admits reports whether a reduce may be started on the offered rack as far as the uplinks go: what they have to carry for

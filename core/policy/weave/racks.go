@@ -52,11 +52,11 @@ func (r *rule) choose(v state.View, e *entry, c *choice) {
 		return
 	}
 	best, least, covered := 0, math.Inf(1), 0.0
-	price := r.price(v)
+	price := r.cluster.price(v, &r.params)
 	for k := 1; k <= len(r.choosing.order); k++ {
 		covered += r.choosing.gain[k-1]
 		bytes := crossing(e.size.input, e.size.shuffle, 1-covered/all, float64(k))
-		cost := r.time(e, float64(k)) + bytes/(float64(k)*r.cluster.all.uplink/float64(r.cluster.runs)) + price*bytes/r.cluster.all.uplink
+		cost := r.cluster.time(e, float64(k)) + bytes/(float64(k)*r.cluster.all.uplink/float64(r.cluster.runs)) + price*bytes/r.cluster.all.uplink
 		if cost < least*(1-1e-9) {
 			best, least = k, cost
 		}
@@ -81,8 +81,8 @@ func crossing(input, shuffle, part, k float64) float64 {
 }
 
 // time returns how long a job takes on k racks of mean size that it has for itself, but for what it waits for uplinks.
-func (r *rule) time(e *entry, k float64) float64 {
-	memory := r.cluster.all.memory / float64(max(r.cluster.runs, 1)) * k
+func (c *cluster) time(e *entry, k float64) float64 {
+	memory := c.all.memory / float64(max(c.runs, 1)) * k
 	stage := func(s *state.Stage, tasks int, each float64) float64 {
 		return max(float64(tasks)*each*float64(max(s.Capability.MemoryMiB, 1))/memory, each)
 	}
@@ -90,8 +90,8 @@ func (r *rule) time(e *entry, k float64) float64 {
 }
 
 // price returns what time of all uplinks costs: it delays the other jobs as far as uplinks are busy.
-func (r *rule) price(v state.View) float64 {
-	return r.params.Others*float64(len(v.Jobs()))*max(r.cluster.utilization(v), 0.1) + r.params.IdlePrice
+func (c *cluster) price(v state.View, p *Params) float64 {
+	return p.Others*float64(len(v.Jobs()))*max(c.utilization(v), 0.1) + p.IdlePrice
 }
 
 // load orders the racks with input, those with room first among racks with as much, and returns the bytes of the input.

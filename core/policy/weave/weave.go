@@ -107,7 +107,7 @@ func (r *rule) update(v state.View, j *state.Job) {
 	e.job = j
 	e.size.measure(j, &r.params)
 	r.expect(v, e)
-	r.updateBacklog(v, e)
+	e.fetches = e.backlog.set(e)
 	at, _ := slices.BinarySearchFunc(r.order, e, compare)
 	r.order = slices.Insert(r.order, at, e)
 }
