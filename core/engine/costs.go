@@ -26,7 +26,7 @@ func (e *Engine) setCosts(p *model.Plan) {
 		}
 		return
 	}
-	o := e.outlooks.of(v, j)
+	o := e.forecasts.of(v, j)
 	o.judge(e.counts)
 	doubt := e.doubt(j, p, o)
 	if o.known && o.forecast.Sized && j.Reduce.Tasks() > 0 {

@@ -16,7 +16,7 @@ import (
 // A job with a graph of stages has other inputs of its reduces than maps: its policy alone says what is a guess. And
 // what is put where the jobs that read it have least to fetch is to save bytes of those: the shuffle alone does not
 // tell whether it does.
-func (e *Engine) doubt(j *state.Job, p *model.Plan, o *outlook) model.Reason {
+func (e *Engine) doubt(j *state.Job, p *model.Plan, o *jobForecast) model.Reason {
 	switch {
 	case len(p.Racks) == 0:
 	case j.Graph != nil:
@@ -27,14 +27,14 @@ func (e *Engine) doubt(j *state.Job, p *model.Plan, o *outlook) model.Reason {
 	case !o.known || leavesOutput(e.in.View, j, o):
 		return model.ReasonUncertain
 	default:
-		return o.isBusier()
+		return o.busierReason()
 	}
 	return ""
 }
 
 // leavesOutput reports whether a plan wants reduces on a rack where no map runs, ran or is bound to run, while a rack
 // with maps has room for one more than is planned there.
-func leavesOutput(v state.View, j *state.Job, o *outlook) bool {
+func leavesOutput(v state.View, j *state.Job, o *jobForecast) bool {
 	leaves, room := false, false
 	for i, r := range v.Racks() {
 		left := o.plan[i] - j.Reduce.Launched(i)

@@ -46,8 +46,8 @@ type Engine struct {
 	offers  offerCount
 	log     *Log
 
-	outlooks outlooks
-	counts   []int // of the plan at hand, by rack number
+	forecasts jobForecasts
+	counts    []int // of the plan at hand, by rack number
 }
 
 // New builds an engine.

@@ -73,7 +73,7 @@ func (e *Engine) PlanJobs(jobs []*state.Job) ([]model.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.outlooks.follow(e.in.View)
+	e.forecasts.follow(e.in.View)
 	kept := plans[:0]
 	for i := range plans {
 		p := plans[i]

@@ -194,10 +194,10 @@ func (c *canonical) text(to *string) bool {
 	return true
 }
 
-// placeOf returns where a name is kept. Names differ in their last bytes.
+// placeOf returns where a name is kept. All of it counts: hosts may have their domain in common, and containers their number.
 func placeOf(name []byte) uint32 {
-	h := uint32(len(name)) //nolint:gosec // a mix of bits
-	for _, b := range name[max(len(name)-12, 0):] {
+	h := uint32(2166136261)
+	for _, b := range name {
 		h = (h ^ uint32(b)) * 16777619 // FNV-1a
 	}
 	return (h ^ h>>16) % mostNames

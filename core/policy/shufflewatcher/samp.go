@@ -23,23 +23,8 @@ type mapChoice struct {
 
 	version  int // counts the computations
 	remapped bool
-	input    *state.Input // what the choice was computed from, or one that lies the same
-	byRack   []model.Bytes
-	blocks   int
+	input    policy.InputSeen // what the choice was computed from
 	racks    uint64
-}
-
-// fits reports whether the choice was computed from an input that lies like this one: blocks may
-// move, and a path may be read again.
-func (m *mapChoice) fits(in *state.Input) bool {
-	if m.input == in {
-		return true
-	}
-	if m.blocks != len(in.Blocks) || !slices.Equal(m.byRack, in.ByRack) {
-		return false
-	}
-	m.input = in
-	return true
 }
 
 // prefers reports whether a rack is in PreferredMapRacks by SAMP's own choice.
@@ -57,7 +42,7 @@ func (m *mapChoice) prefers(rack int) bool {
 // 2.1.3d); RecomputeAt 0 and AssumeUnknown are the paper's.
 func (r *rule) mapChoice(v state.View, j *state.Job) *mapChoice {
 	m := &r.jobs.Of(j).maps
-	known := m.version > 0 && m.racks == r.racks && m.fits(j.Input)
+	known := m.version > 0 && m.racks == r.racks && m.input.Fits(j.Input)
 	due := r.params.RecomputeAt > 0 && !m.remapped && j.Predicted && j.Map.Fraction() >= r.params.RecomputeAt
 	if known && !due {
 		return m
@@ -67,7 +52,7 @@ func (r *rule) mapChoice(v state.View, j *state.Job) *mapChoice {
 	}
 	m.version++
 	m.remapped = m.remapped || due
-	m.input, m.byRack, m.blocks, m.racks = j.Input, j.Input.ByRack, len(j.Input.Blocks), r.racks
+	m.input, m.racks = policy.See(j.Input), r.racks
 	r.choose(v, j, m)
 	return m
 }

@@ -15,7 +15,7 @@ type choice struct {
 
 	version  int // counts the choices
 	measured bool
-	input    *state.Input
+	input    policy.InputSeen
 	racks    uint64
 }
 
@@ -31,13 +31,13 @@ type choosing struct {
 // once more when its ratio has been measured, unless half of its maps are complete by then.
 func (r *rule) racksOf(v state.View, e *entry) *choice {
 	j, c := e.job, &e.racks
-	known := c.input == j.Input && c.racks == r.cluster.racks
+	known := c.input.Fits(j.Input) && c.racks == r.cluster.racks
 	if known && (c.measured || !j.Predicted || 2*j.Map.Completed > e.size.maps) {
 		return c
 	}
 	policy.Save(r.journal, c)
 	c.version++
-	c.input, c.racks, c.measured = j.Input, r.cluster.racks, j.Predicted
+	c.input, c.racks, c.measured = policy.See(j.Input), r.cluster.racks, j.Predicted
 	c.share = nil
 	if r.params.Joint && e.size.reduces > 0 {
 		r.choose(v, e, c)

@@ -9,15 +9,15 @@
 //     up (shares.go).
 //   - Racks. For each number k of racks, those with most of the input first, the bytes that cross racks, the time the job
 //     takes on them, and the delay its bytes put on others are added up; the least sum wins (racks.go).
-//   - Patience. A task that would cost bytes on the offered rack which it costs on another one not lets the offer pass for as
-//     long as these bytes are worth, Params.PatienceS at most, counted from its stage's last launch (patience.go).
+//   - Patience. A task that costs more bytes on the offered rack than on another one lets the offer pass for as
+//     long as the difference is worth, Params.PatienceS at most, counted from its stage's last launch (patience.go).
 //   - Quotas. Reduces are divided over racks so that the busiest uplink carries least, and of these ways so that the
 //     fewest bytes cross racks (quotas.go).
 //   - Admission. A reduce is started once the uplinks it fetches over have little left to carry for the reduces that run of
-//     its own job and of those before it in the order; AdmitS after its job's last reduce in any case (backlog.go).
+//     its own job and of those before it in the order; AdmitMaxS after its job's last reduce in any case (backlog.go).
 //
 // Place costs O(J + R) for each job that changed since the offer before, O(A R) for the A jobs whose reduces fetch, and O(R)
-// for each job that is looked at, of J live jobs and R racks, and allocates nothing. It trusts the predicted shuffle of a job,
+// for each job that is looked at, of J live jobs and R racks, and allocates nothing but the share of a job's racks when they are chosen. It trusts the predicted shuffle of a job,
 // the completed maps, the bytes fetched and the uplinks' capacity; each may be wrong and costs order or bytes, never progress:
 // each wait has an end.
 package weave
@@ -127,8 +127,8 @@ func compare(a, b *entry) int {
 	return state.CompareJobs(a.job, b.job)
 }
 
-// Startable implements dispatch.Rule. Reduces of MapReduce wait until all maps have been started: before, they hold containers
-// that maps need, and in simulation that was never worth what they fetch early.
+// Startable implements dispatch.Rule. Reduces of MapReduce wait until all maps have been started: before, they would hold
+// containers that maps need.
 func (r *rule) Startable(_ state.View, j *state.Job, s *state.Stage) bool {
 	switch s.Kind {
 	case model.StageMap:

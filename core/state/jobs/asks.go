@@ -18,7 +18,6 @@ type reportedAsks struct {
 	rowsAt    model.Time          // when it was asked for them
 	hasRows   bool                // the ResourceManager has been asked
 	input     *inputs.Input       // derived from the asks for maps; may be nil
-	reduceAny bool                // the ResourceManager holds asks for reduces that any rack may serve
 	bound     []int               // maps that the ResourceManager holds asks for on racks and nowhere else, by rack number; nil while any rack will do
 }
 
@@ -38,7 +37,6 @@ func ApplyAsks(j *Job, f model.AsksFact, from model.Source, at model.Time, hosts
 		asks.relayedAt = at
 	} else {
 		asks.rows, asks.rowsAt, asks.hasRows = f.Rows, at, true
-		asks.reduceAny = asks.anyRack(f.Rows, model.StageReduce)
 		bindMaps(j, f.Rows, hosts)
 		if asks.relayedAt != 0 && at.Sub(asks.relayedAt) <= relayFresh {
 			return
@@ -98,7 +96,10 @@ func (a *reportedAsks) asksFor(r *model.AskRow, stage model.Stage) bool {
 
 // ReducesOnAnyRack reports whether the ResourceManager, when it was asked last, held asks for reduces that any rack may
 // serve: then no plan of them is in force.
-func (j *Job) ReducesOnAnyRack() bool { return j.reported.asks.reduceAny }
+func (j *Job) ReducesOnAnyRack() bool {
+	asks := &j.reported.asks
+	return asks.anyRack(asks.rows, model.StageReduce)
+}
 
 // learnStage stores which stage a row's priority stands for, if the row names it.
 func (a *reportedAsks) learnStage(row *model.AskRow) {

@@ -10,16 +10,16 @@ import (
 	"heddle/core/state"
 )
 
-// outlooks keeps, by application, what is expected of a job's reduces. A round changes few jobs, and looks at all.
-type outlooks struct {
-	jobs    map[model.AppID]*outlook
+// jobForecasts keeps, by application, what is expected of a job's reduces. A round changes few jobs, and looks at all.
+type jobForecasts struct {
+	jobs    map[model.AppID]*jobForecast
 	mark    state.Revision
 	changed []*state.Job
 }
 
-// outlook is what is expected of the reduces of a job, as long as it and the racks that have nodes stay the same.
+// jobForecast is what is expected of the reduces of a job, as long as it and the racks that have nodes stay the same.
 // Slices are by rack number.
-type outlook struct {
+type jobForecast struct {
 	job      *state.Job // nil once it changed
 	racks    uint64     // which racks have nodes: state.Capacity
 	forecast shuffle.Forecast
@@ -35,26 +35,28 @@ type outlook struct {
 }
 
 // follow takes note of the jobs that changed since it was called last.
-func (k *outlooks) follow(v state.View) {
+func (k *jobForecasts) follow(v state.View) {
 	k.changed, k.mark = v.Changed(k.mark, k.changed[:0])
 	for _, j := range k.changed {
-		if o := k.jobs[j.ID]; o != nil {
+		if o := k.jobs[j.ID]; j.State.Final() {
+			delete(k.jobs, j.ID)
+		} else if o != nil {
 			o.job = nil
 		}
 	}
 	if len(k.jobs) > 2*len(v.Jobs())+planSlack {
-		maps.DeleteFunc(k.jobs, func(app model.AppID, _ *outlook) bool { return v.Job(app) == nil })
+		maps.DeleteFunc(k.jobs, func(app model.AppID, _ *jobForecast) bool { return v.Job(app) == nil })
 	}
 }
 
-// of returns the outlook of a job as it is now.
-func (k *outlooks) of(v state.View, j *state.Job) *outlook {
+// of returns the forecast of a job as it is now.
+func (k *jobForecasts) of(v state.View, j *state.Job) *jobForecast {
 	o := k.jobs[j.ID]
 	if o == nil {
 		if k.jobs == nil {
-			k.jobs = map[model.AppID]*outlook{}
+			k.jobs = map[model.AppID]*jobForecast{}
 		}
-		o = &outlook{}
+		o = &jobForecast{}
 		k.jobs[j.ID] = o
 	}
 	if racks := v.Capacity().Racks; o.job != j || o.racks != racks {
@@ -70,14 +72,14 @@ func (k *outlooks) of(v state.View, j *state.Job) *outlook {
 }
 
 // judge makes a plan the one that is judged.
-func (o *outlook) judge(plan []int) {
+func (o *jobForecast) judge(plan []int) {
 	if !slices.Equal(o.plan, plan) {
 		o.plan, o.judged, o.costs = slices.Clone(plan), false, [2][]model.Cost{}
 	}
 }
 
-// isBusier returns why the busiest uplink must not carry the plan: busier_uplink, or uncertain if it may only come to that.
-func (o *outlook) isBusier() model.Reason {
+// busierReason returns why the busiest uplink must not carry the plan: busier_uplink, or uncertain if it may only come to that.
+func (o *jobForecast) busierReason() model.Reason {
 	if o.judged {
 		return o.busier
 	}
@@ -93,7 +95,7 @@ func (o *outlook) isBusier() model.Reason {
 }
 
 // costsOf returns what the plan and other ways to place the reduces cost. The slice must not be changed.
-func (o *outlook) costsOf(j *state.Job, pins bool) []model.Cost {
+func (o *jobForecast) costsOf(j *state.Job, pins bool) []model.Cost {
 	if pins {
 		if o.costs[1] == nil {
 			n := j.Reduce.Tasks()
