@@ -3,55 +3,137 @@ package weave
 import (
 	"heddle/core/model"
 	"heddle/core/policy"
+	"heddle/core/state"
 	"heddle/core/topology"
 )
 
-// backlog is what running reduces still have to fetch, in bytes by rack number.
-type backlog struct {
+// sums are bytes over each rack's uplink, by rack number.
+type sums struct {
 	down []float64 // into the rack
 	up   []float64 // out of it
 }
 
-func (b *backlog) reset(racks int) {
-	b.down, b.up = zeroed(b.down, racks), zeroed(b.up, racks)
+func (s *sums) reset(racks int) { s.down, s.up = zeroed(s.down, racks), zeroed(s.up, racks) }
+
+func (s *sums) set(o *sums) { s.down, s.up = append(s.down[:0], o.down...), append(s.up[:0], o.up...) }
+
+// backlogs are what running reduces have to fetch over each uplink, for a job those of the jobs up to it in the order. They
+// are worked out every second; what is started in between counts for every job.
+type backlogs struct {
+	at     model.Time
+	every  model.Duration
+	number int    // counts the times they were worked out
+	upTo   []sums // for the first jobs that have reduces to start
+	kept   int    // of upTo
+	all    sums   // for the jobs after these
+	since  sums   // of the reduces that were started since
 }
 
-func (b *backlog) add(o *backlog) {
-	for r := range o.down {
-		b.down[r] += o.down[r]
-		b.up[r] += o.up[r]
+// mostKept is for how many jobs backlogs are kept apart. Those after them in the order count what is before the last of them.
+const mostKept = 64
+
+// refresh works the backlogs out if it is time.
+func (r *rule) refresh(in *policy.Input) {
+	v, b := in.View, &r.backlogs
+	racks := len(v.Racks())
+	age := v.Now().Sub(b.at)
+	if b.number > 0 && len(b.since.down) == racks && age >= 0 && age < b.every {
+		return
+	}
+	if policy.Save(in.Journal, b); in.Journal.Asking() {
+		b.upTo, b.all, b.since = nil, sums{}, sums{}
+	}
+	b.at, b.kept = v.Now(), 0
+	b.number++
+	b.every = max(model.Second, model.Duration(float64(len(r.fetching.rows)*racks)/1e6*float64(model.Second)))
+	b.all.reset(racks)
+	b.since.reset(racks)
+	next := 0
+	for i := range r.asking.rows {
+		a := &r.asking.rows[i]
+		if b.kept == mostKept {
+			break
+		}
+		if a.e.size.shuffle <= 0 || a.e.job.Reduce.Pending == 0 || !startsReduces(a.e.job) {
+			continue
+		}
+		for ; next < len(r.fetching.rows) && !a.before(&r.fetching.rows[next]); next++ {
+			r.addFetches(v, r.fetching.rows[next].e)
+		}
+		if b.kept == len(b.upTo) {
+			b.upTo = append(b.upTo, sums{})
+		}
+		b.upTo[b.kept].set(&b.all)
+		policy.Save(in.Journal, &a.e.gate)
+		a.e.gate.kept, a.e.gate.number = b.kept, b.number
+		b.kept++
+	}
+	if b.kept < mostKept {
+		for ; next < len(r.fetching.rows); next++ {
+			r.addFetches(v, r.fetching.rows[next].e)
+		}
 	}
 }
 
-// set works out what a job's running reduces still fetch over each uplink, and reports whether that is anything. A reduce
-// fetches from each rack the part of the map output that is there.
-func (b *backlog) set(e *entry) bool {
-	j := e.job
+// addFetches adds what a job's running reduces still fetch over each uplink. A reduce fetches from each rack the part of the
+// map output that is there.
+func (r *rule) addFetches(v state.View, e *entry) {
+	r.expect(v, e)
+	j, x, to := e.job, &e.expected, &r.backlogs.all
+	if x.total <= 0 || e.size.reduces == 0 {
+		return
+	}
 	running := float64(j.Reduce.Running)
-	if running == 0 || e.expected.total <= 0 || e.size.reduces == 0 {
-		return false
-	}
 	each := e.size.shuffle / float64(e.size.reduces)
 	fetched := float64(j.Predict().Fetched)
 	left := min((running+float64(j.Reduce.Completed))*each-fetched, running*each)
 	if left <= 0 {
-		return false
+		return
 	}
-	b.reset(len(e.expected.output))
-	for to, here := range e.expected.output {
-		run := float64(j.Reduce.Launched(to) - topology.At(j.Reduce.CompletedByRack(), to))
-		if run <= 0 {
-			continue
+	for rack, here := range x.output {
+		part := 0.0
+		if run := j.Reduce.Launched(rack) - topology.At(j.Reduce.CompletedByRack(), rack); run > 0 {
+			part = float64(run) / running
+			to.down[rack] += left * part * (1 - here/x.total)
 		}
-		bytes := left * run / running
-		b.down[to] += bytes * (1 - here/e.expected.total)
-		for from, m := range e.expected.output {
-			if from != to {
-				b.up[from] += bytes * m / e.expected.total
-			}
+		to.up[rack] += left * max(1-part, 0) * here / x.total
+	}
+}
+
+// started adds what a reduce fetches that is started on the offered rack.
+func (b *backlogs) started(in *policy.Input, e *entry) {
+	x := &e.expected
+	if x.total <= 0 || len(b.since.down) != len(x.output) {
+		return
+	}
+	if policy.Save(in.Journal, &b.since); in.Journal.Asking() {
+		was := b.since
+		b.since = sums{}
+		b.since.set(&was)
+	}
+	here := in.Offer.Node.Rack.Index
+	each := e.size.shuffle / float64(max(e.size.reduces, 1))
+	b.since.down[here] += each * (1 - x.output[here]/x.total)
+	for rack, m := range x.output {
+		if rack != here {
+			b.since.up[rack] += each * m / x.total
 		}
 	}
-	return true
+}
+
+// gate is what was found last of whether the uplinks let a job's reduces start.
+type gate struct {
+	number, kept int     // of backlogs: when the job's was kept, and where
+	looked       int     // number of backlogs when the following was found
+	sources      float64 // bytes of map output times the seconds that its racks' uplinks have to carry, over all racks
+}
+
+// of returns the backlog of the jobs up to one.
+func (b *backlogs) of(g *gate) *sums {
+	if g.number == b.number && g.kept < b.kept {
+		return &b.upTo[g.kept]
+	}
+	return &b.all
 }
 
 // admits reports whether a reduce may be started on the offered rack as far as the uplinks go: what they have to carry for
@@ -59,33 +141,46 @@ func (b *backlog) set(e *entry) bool {
 // racks with map output count by their mean weighted with it, and not by the slowest: a reduce that waits for one source
 // fetches from the others.
 func (r *rule) admits(in *policy.Input, e *entry) bool {
-	if r.params.AdmitS <= 0 {
+	if r.params.AdmitS <= 0 || len(r.backlogs.since.down) != len(e.expected.output) {
 		return true
 	}
 	here := in.Offer.Node.Rack.Index
-	wait := 0.0
-	if e.expected.output[here] < e.expected.total*(1-1e-9) {
-		wait = r.before.down[here] / r.cluster.uplink[here]
-	}
-	weighted, weight := 0.0, 0.0
-	for s, m := range e.expected.output {
-		if s != here && m > 0 && r.cluster.uplink[s] > 0 {
-			weighted += m * r.before.up[s] / r.cluster.uplink[s]
-			weight += m
-		}
-	}
-	if weight > 0 {
-		wait = max(wait, weighted/weight)
-	}
 	own := e.size.shuffle / float64(e.size.reduces) / r.cluster.uplink[here]
-	if wait <= max(r.params.AdmitS, r.params.AdmitReduces*own) {
+	policy.Save(in.Journal, &e.gate)
+	if !r.backlogs.busier(e, here, max(r.params.AdmitS, r.params.AdmitReduces*own), &r.cluster) {
 		return true
 	}
-	now, w := in.View.Now(), &e.admission
+	now, w := in.View.Now(), &e.waits.admission
 	if !w.On || w.Since > now {
 		*in.Journal.Edit(w) = policy.Wait{On: true, Since: now}
 	}
 	return now.Sub(w.Since) >= model.Duration(r.params.AdmitMaxS*float64(model.Second))
+}
+
+// busier reports whether uplinks have more than so many seconds to carry for the jobs up to one whose reduce would be
+// started on a rack. What they carry only grows until it is worked out anew, so that a job for which it was too much once need
+// not be looked at again.
+func (b *backlogs) busier(e *entry, here int, limit float64, c *cluster) bool {
+	x, since, g := &e.expected, &b.since, &e.gate
+	before := b.of(g)
+	if x.output[here] < x.total*(1-1e-9) && (before.down[here]+since.down[here])/c.uplink[here] > limit {
+		return true
+	}
+	elsewhere := x.total - x.output[here]
+	if elsewhere <= x.total*1e-9 {
+		return false
+	}
+	own := x.output[here] * (before.up[here] + since.up[here]) / c.uplink[here]
+	if g.looked == b.number && (g.sources-own)/elsewhere > limit {
+		return true
+	}
+	g.sources, g.looked = 0, b.number
+	for s, m := range x.output {
+		if m > 0 && c.uplink[s] > 0 {
+			g.sources += m * (before.up[s] + since.up[s]) / c.uplink[s]
+		}
+	}
+	return (g.sources-own)/elsewhere > limit
 }
 
 func zeroed(s []float64, n int) []float64 {

@@ -14,13 +14,8 @@ func (r *rule) takesMap(in *policy.Input, e *entry) model.Reason {
 		return model.ReasonAnyMap
 	}
 	here := e.mapCost(s, rack.Index)
-	least := here
-	for i, memory := range r.cluster.memory {
-		if memory > 0 {
-			least = min(least, e.mapCost(s, i))
-		}
-	}
-	if e.cheapest = here <= least; !e.cheapest && r.waits(in, &e.mapWait, here-least, s) {
+	least := r.cluster.leastMapCost(e, here)
+	if e.cheapest = here <= least; !e.cheapest && r.waits(in, &e.waits.maps, here-least, s) {
 		return ""
 	}
 	switch {
@@ -45,6 +40,35 @@ func (e *entry) mapCost(s *state.Stage, rack int) float64 {
 	return cost
 }
 
+// leastMapCost returns the least that a map costs on any rack, no more than on the offered one.
+func (c *cluster) leastMapCost(e *entry, here float64) float64 {
+	lowest := e.size.outputOfMap() * (1 - e.racks.most)
+	if e.racks.share == nil {
+		lowest = 0
+	}
+	if here <= lowest {
+		return here
+	}
+	b := &e.best.maps
+	if b.revision != e.revision || b.choice != e.racks.version {
+		b.revision, b.choice, b.bytes = e.revision, e.racks.version, here
+		for i, memory := range c.memory {
+			if memory > 0 {
+				if b.bytes = min(b.bytes, e.mapCost(e.job.Map, i)); b.bytes <= lowest {
+					break
+				}
+			}
+		}
+	}
+	return min(here, b.bytes)
+}
+
+// best is what a task costs or has at best, as found for a revision of its job.
+type best struct {
+	revision, choice int
+	bytes            float64
+}
+
 // takesReduce returns why a job starts a reduce on the offered rack now, "" if it does not.
 func (r *rule) takesReduce(in *policy.Input, e *entry) model.Reason {
 	s, here := e.job.Reduce, in.Offer.Node.Rack.Index
@@ -63,13 +87,16 @@ func (r *rule) takesReduce(in *policy.Input, e *entry) model.Reason {
 		e.cheapest = true
 		return model.ReasonPreferredReduce
 	}
-	best := 0.0 // output on a rack that wants one more
-	for i, n := range q.counts {
-		if s.Launched(i) < n {
-			best = max(best, e.expected.output[i])
+	b := &e.best.reduces // output on a rack that wants one more
+	if b.revision != e.revision || b.choice != q.version {
+		b.revision, b.choice, b.bytes = e.revision, q.version, 0
+		for i, n := range q.counts {
+			if s.Launched(i) < n {
+				b.bytes = max(b.bytes, e.expected.output[i])
+			}
 		}
 	}
-	if more := (best - e.expected.output[here]) / float64(e.size.reduces); more > 0 && r.waits(in, &e.reduceWait, more, s) {
+	if more := (b.bytes - e.expected.output[here]) / float64(e.size.reduces); more > 0 && r.waits(in, &e.waits.reduces, more, s) {
 		return ""
 	}
 	return model.ReasonAnyReduce

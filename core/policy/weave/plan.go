@@ -11,7 +11,7 @@ import (
 // Targets implements dispatch.Rule: the racks chosen for maps, the quotas for reduces.
 func (r *rule) Targets(v state.View, j *state.Job, s *state.Stage) (t dispatch.Targets, ok bool) {
 	e := r.jobs.Find(j)
-	t.Rank, t.Reason = e.rank, model.ReasonRankOnly
+	t.Rank, t.Reason = e.places[listAsking], model.ReasonRankOnly
 	switch s.Kind {
 	case model.StageMap:
 		if share := r.racksOf(v, e).share; share != nil {

@@ -16,12 +16,45 @@ import (
 type expected struct {
 	output []float64 // in bytes by rack number
 	total  float64
+	from   facts
 }
 
-// expect sets what is expected of a job: as its launched maps tell, and before on the racks that were chosen, or where the
-// input lies.
+// facts are what is computed from them anew. Maps count by how many sixteenths of them were launched, and are complete.
+type facts struct {
+	computed           bool
+	maps               int
+	launched, complete int // sixteenths
+	racks              uint64
+	choice             int // version of the racks chosen
+	shuffle            bool
+	output             model.Bytes // reported once all maps are complete
+}
+
+// facts returns a job's facts as they are now.
+func (e *entry) facts(racks uint64) facts {
+	m := e.job.Map
+	f := facts{computed: true, maps: e.size.maps, racks: racks, choice: e.racks.version, shuffle: e.size.shuffle > 0}
+	f.complete = 16 * min(m.Completed, e.size.maps) / e.size.maps
+	f.launched = 16 * min(m.Completed+m.Running, e.size.maps) / e.size.maps
+	if m.Completed >= e.size.maps {
+		f.output = e.job.Output.Total
+	}
+	return f
+}
+
+// expect sets what is expected of a job, if its facts changed: as its launched maps tell, and before on the racks that were
+// chosen, or where the input lies.
 func (r *rule) expect(v state.View, e *entry) {
+	share := r.racksOf(v, e).share
+	now := e.facts(r.cluster.racks)
 	x, racks := &e.expected, len(v.Racks())
+	if x.from == now {
+		return
+	}
+	if policy.Save(r.journal, x); r.journal.Asking() {
+		x.output = nil
+	}
+	x.from = now
 	x.output, x.total = zeroed(x.output, racks), 0
 	if e.size.shuffle <= 0 {
 		return
@@ -32,7 +65,6 @@ func (r *rule) expect(v state.View, e *entry) {
 		weights = append(weights, r.forecast.ByRack...)
 		sum = r.forecast.Total
 	} else {
-		share := r.racksOf(v, e).share
 		for i := range racks {
 			w := topology.At(share, i)
 			if share == nil {
@@ -53,38 +85,26 @@ func (r *rule) expect(v state.View, e *entry) {
 
 // quotas are how many of a job's reduces are wanted on each rack.
 type quotas struct {
-	counts []int // by rack number, which sum to the job's reduces; empty while no output is expected
-	from   quotaFacts
+	counts  []int // by rack number, which sum to the job's reduces; empty while no output is expected
+	version int   // counts the divisions
+	reduces int
+	from    facts
 }
 
-// quotaFacts are what quotas are computed from. The map output counts by how many sixteenths of the maps are complete.
-type quotaFacts struct {
-	computed      bool
-	reduces, maps int
-	sixteenths    int
-	racks         uint64
-	choice        int         // version of the racks chosen
-	output        model.Bytes // reported once all maps are complete
-}
-
-// quotasOf returns a job's quotas, computed anew when the maps have come a sixteenth further.
+// quotasOf returns a job's quotas, computed anew when its facts or the number of its reduces changed.
 func (r *rule) quotasOf(v state.View, e *entry) *quotas {
-	j, q := e.job, &e.quotas
-	now := quotaFacts{
-		computed: true, reduces: e.size.reduces, maps: e.size.maps, racks: r.cluster.racks, choice: e.racks.version,
-		sixteenths: 16 * min(j.Map.Completed, e.size.maps) / e.size.maps,
-	}
-	if j.Map.Completed >= e.size.maps {
-		now.output = j.Output.Total
-	}
-	if q.from == now {
+	q := &e.quotas
+	r.expect(v, e)
+	if q.from == e.expected.from && q.reduces == e.size.reduces {
 		return q
 	}
 	if policy.Save(r.journal, q); r.journal.Asking() {
 		q.counts = nil
 	}
-	if q.from = now; e.expected.total > 0 && e.size.reduces > 0 {
-		r.divide(v, e)
+	q.from, q.reduces = e.expected.from, e.size.reduces
+	q.version++
+	if e.expected.total > 0 && e.size.reduces > 0 {
+		r.division.divide(v, e, &r.cluster, r.params.Slack)
 	} else {
 		q.counts = q.counts[:0]
 	}
@@ -92,21 +112,20 @@ func (r *rule) quotasOf(v state.View, e *entry) *quotas {
 }
 
 // divide sets the counts.
-func (r *rule) divide(v state.View, e *entry) {
-	d := &r.division
-	d.output, d.total, d.uplink, d.n = e.expected.output, e.expected.total, r.cluster.uplink, e.size.reduces
+func (d *division) divide(v state.View, e *entry, c *cluster, slack float64) {
+	d.output, d.total, d.uplink, d.n = e.expected.output, e.expected.total, c.uplink, e.size.reduces
 	d.room = d.room[:0]
 	for i, rack := range v.Racks() {
 		room := 0
 		if rack.Runs() {
-			room = int(r.cluster.containers(i, e.job.Reduce))
+			room = int(c.containers(i, e.job.Reduce))
 		}
 		d.room = append(d.room, room)
 	}
 	d.makeRoom()
 	least := d.fastest()
 	e.quotas.counts = d.fewestBytes(e.quotas.counts, least*(1+1e-6))
-	d.wide = d.fewestBytes(d.wide, max(1.15*least, least+max(r.params.Slack*e.size.reduceS, 1)))
+	d.wide = d.fewestBytes(d.wide, max(1.15*least, least+max(slack*e.size.reduceS, 1)))
 	if d.crossing(d.wide) < d.crossing(e.quotas.counts)-worthIt*d.total {
 		e.quotas.counts = append(e.quotas.counts[:0], d.wide...)
 	}

@@ -12,6 +12,7 @@ import (
 // choice is the racks chosen for a job's maps and reduces together.
 type choice struct {
 	share []float64 // of its reduces by rack number, which sum to 1; nil where every rack will do
+	most  float64   // the largest of them
 
 	version  int // counts the choices
 	measured bool
@@ -40,32 +41,33 @@ func (r *rule) racksOf(v state.View, e *entry) *choice {
 	c.input, c.racks, c.measured = policy.See(j.Input), r.cluster.racks, j.Predicted
 	c.share = nil
 	if r.params.Joint && e.size.reduces > 0 {
-		r.choose(v, e, c)
+		r.choosing.choose(v, e, &r.cluster, &r.params)
 	}
 	return c
 }
 
 // choose sets the share of the racks for which time and price of a job are least.
-func (r *rule) choose(v state.View, e *entry, c *choice) {
-	all := r.choosing.load(v, e.job.Input)
+func (h *choosing) choose(v state.View, e *entry, on *cluster, p *Params) {
+	all := h.load(v, e.job.Input)
 	if all <= 0 {
 		return
 	}
 	best, least, covered := 0, math.Inf(1), 0.0
-	price := r.cluster.price(v, &r.params)
-	for k := 1; k <= len(r.choosing.order); k++ {
-		covered += r.choosing.gain[k-1]
+	price := on.price(v, p)
+	for k := 1; k <= len(h.order); k++ {
+		covered += h.gain[k-1]
 		bytes := crossing(e.size.input, e.size.shuffle, 1-covered/all, float64(k))
-		cost := r.cluster.time(e, float64(k)) + bytes/(float64(k)*r.cluster.all.uplink/float64(r.cluster.runs)) + price*bytes/r.cluster.all.uplink
+		cost := on.time(e, float64(k)) + bytes/(float64(k)*on.all.uplink/float64(on.runs)) + price*bytes/on.all.uplink
 		if cost < least*(1-1e-9) {
 			best, least = k, cost
 		}
 	}
-	if best >= r.cluster.runs {
+	if best >= on.runs {
 		return
 	}
-	c.share = make([]float64, len(v.Racks()))
-	for _, rack := range r.choosing.order[:best] {
+	c := &e.racks
+	c.share, c.most = make([]float64, len(v.Racks())), 1/float64(best)
+	for _, rack := range h.order[:best] {
 		c.share[rack] = 1 / float64(best)
 	}
 }

@@ -9,34 +9,48 @@ import (
 type size struct {
 	maps, reduces  int
 	input, shuffle float64 // bytes
+	predicted      bool    // the shuffle is, from maps of its own or an earlier run
 	mapS, reduceS  float64 // seconds that a map and a reduce take, without what they wait for uplinks
-	left           float64 // container seconds of what is not complete
+	work, left     float64 // container seconds of all its tasks, and of what is not complete
 }
 
-// measure sizes a job by what is predicted of it.
-func (z *size) measure(j *state.Job, p *Params) {
+// measure sizes a job by what is predicted of it, and by how long its tasks and those of others took.
+func (e *entry) measure(rates *rates, p *Params, now model.Time) {
+	j, z := e.job, &e.size
 	is := j.Predict()
 	z.maps, z.reduces = max(is.Maps, 1), j.Reduce.Tasks()
-	z.input, z.shuffle = float64(is.Input), float64(is.Shuffle)
+	z.input, z.shuffle, z.predicted = float64(is.Input), float64(is.Shuffle), is.Predicted
+	if ratio, known := rates.ratio(); known && !z.predicted {
+		z.shuffle = ratio * z.input
+	}
 	if z.input <= 0 { // not known, or there is none: a map takes as long as one that reads a block
 		z.input = float64(z.maps) * p.BlockMiB * float64(model.MiB)
 	}
 	if z.reduces == 0 {
 		z.shuffle = 0
 	}
-	z.mapS = p.seconds(z.input / float64(z.maps))
-	z.reduceS = p.seconds(z.shuffle / float64(max(z.reduces, 1)))
-	z.left = rest(j.Map, z.maps)*z.mapS + rest(j.Reduce, z.reduces)*z.reduceS
-}
-
-// seconds returns how long a task takes that works off so many bytes.
-func (p *Params) seconds(bytes float64) float64 {
-	return (bytes + p.TaskMiB*float64(model.MiB)) / p.Rate
+	if ended, seconds := e.times.maps.follow(now, j.Map.Running, j.Map.Completed); ended > 0 {
+		rates.maps(ended, seconds, z, p)
+	}
+	e.times.reduces.follow(now, j.Reduce.Running, j.Reduce.Completed)
+	z.mapS = e.times.maps.mean(rates.of(z.input/float64(z.maps), p))
+	z.reduceS = rates.of(z.shuffle/float64(max(z.reduces, 1)), p)
+	reduceS := e.times.reduces.mean(z.reduceS)
+	z.left = rest(j.Map, z.maps)*z.mapS + rest(j.Reduce, z.reduces)*reduceS
+	z.work = float64(z.maps)*z.mapS + float64(z.reduces)*reduceS
 }
 
 // rest returns how many tasks of a stage are left, those that run as halves.
 func rest(s *state.Stage, tasks int) float64 {
 	return max(float64(tasks-s.Completed)-float64(s.Running)/2, 0)
+}
+
+// seconds returns how long a task of a stage takes.
+func (z *size) seconds(s *state.Stage) float64 {
+	if s.Kind == model.StageReduce {
+		return z.reduceS
+	}
+	return z.mapS
 }
 
 // outputOfMap returns the map output that is expected of one map.
@@ -52,8 +66,11 @@ type cluster struct {
 	all    struct{ memory, uplink float64 }
 }
 
-// update reports whether nodes came or went. An uplink of unknown capacity counts as so many bytes/s.
-func (c *cluster) update(v state.View, unknown float64) bool {
+// unknownUplink is the capacity in bytes/s that an uplink of unknown capacity counts with.
+const unknownUplink = 125e6
+
+// update reports whether nodes came or went.
+func (c *cluster) update(v state.View) bool {
 	now := v.Capacity()
 	if c.racks == now.Racks && c.total == now.Total && len(c.memory) == len(v.Racks()) {
 		return false
@@ -67,7 +84,7 @@ func (c *cluster) update(v state.View, unknown float64) bool {
 			c.runs++
 			memory = float64(rack.Total.MemoryMiB)
 			if uplink = float64(rack.Link.Out); uplink <= 0 {
-				uplink = unknown
+				uplink = unknownUplink
 			}
 		}
 		c.memory, c.uplink = append(c.memory, memory), append(c.uplink, uplink)

@@ -4,9 +4,11 @@
 // the network are where its parts come from.
 //
 //   - Order. The job with the least container time left goes first: (K - done - running/2) tm + (N - done - running/2) tr for
-//     K maps and N reduces, where a task takes as long as its bytes and Params.TaskMiB more at Params.Rate.
-//   - Shares. The jobs of a user that has gone without BehindS seconds of its share go before all others until it has caught
-//     up (shares.go).
+//     K maps and N reduces. A task takes as long as those of its job that are complete, and as its bytes with Params.TaskMiB
+//     more at the rate of all complete maps (rates.go).
+//   - Shares. The jobs of a user that has gone without BehindS seconds of its share of its queue go before others until it
+//     has had all, and so do jobs that would be complete long since at an equal share; a part of the cluster, Spare, stays
+//     in the plain order (shares.go).
 //   - Racks. For each number k of racks, those with most of the input first, the bytes that cross racks, the time the job
 //     takes on them, and the delay its bytes put on others are added up; the least sum wins (racks.go).
 //   - Patience. A task that costs more bytes on the offered rack than on another one lets the offer pass for as
@@ -16,16 +18,16 @@
 //   - Admission. A reduce is started once the uplinks it fetches over have little left to carry for the reduces that run of
 //     its own job and of those before it in the order; AdmitMaxS after its job's last reduce in any case (backlog.go).
 //
-// Place costs O(J + R) for each job that changed since the offer before, O(A R) for the A jobs whose reduces fetch, and O(R)
-// for each job that is looked at, of J live jobs and R racks, and allocates nothing but the share of a job's racks when they are chosen. It trusts the predicted shuffle of a job,
+// Place costs O(1) for each job that changed since the offer before, and O(1) for each job with tasks to start that is looked
+// at, of which the first mostly takes the offer; O(R) for a reduce that is started, for R racks, and when what is known of the
+// job looked at changed: a sixteenth of its maps was launched or completed. Every second, or as many as 10^6 pairs of a job with
+// running reduces and a rack take, it goes through these pairs. It allocates nothing but the share of a job's racks when they are
+// chosen. It trusts the predicted shuffle of a job,
 // the completed maps, the bytes fetched and the uplinks' capacity; each may be wrong and costs order or bytes, never progress:
 // each wait has an end.
 package weave
 
 import (
-	"cmp"
-	"slices"
-
 	"heddle/core/model"
 	"heddle/core/policy"
 	"heddle/core/policy/dispatch"
@@ -42,42 +44,48 @@ type rule struct {
 	passes []dispatch.Pass
 
 	jobs     policy.Jobs[entry]
-	order    []*entry // by what is left of their jobs
+	asking   order // jobs with tasks to start
+	fetching order // jobs whose running reduces fetch
 	mark     state.Revision
 	changed  []*state.Job
 	cluster  cluster
+	rates    rates
 	forecast shuffle.Forecast
 	journal  *policy.Journal // of the present call
 
 	accounts accounts
+	backlogs backlogs
 	choosing choosing
 	division division
 	weights  []float64 // of expect
-	before   backlog   // of the jobs up to the one that is looked at
 }
 
 // entry is what is kept of one live job.
 type entry struct {
 	job      *state.Job
+	revision int // counts the changes of the job
 	size     size
 	racks    choice
-	quotas   quotas
 	expected expected
-	fetches  bool    // running reduces have bytes to fetch
-	backlog  backlog // of these
-	rank     int     // in the last plan
+	quotas   quotas
+	gate     gate
+	places   [lists]int // in the lists of jobs, counted from 1; 0 in none
+	account  *account   // its user's, once there is one
+	fair     progress
 
-	mapWait, reduceWait, admission policy.Wait
+	times struct{ maps, reduces timer }
+	best  struct{ maps, reduces best }
+	waits struct{ maps, reduces, admission policy.Wait }
 
 	cheapest bool // of the candidate at hand: no rack costs it fewer bytes
 }
 
-// Prepare implements dispatch.Rule: it brings the order up to date with the jobs that changed, or with all when nodes came
+// Prepare implements dispatch.Rule: it brings the lists up to date with the jobs that changed, or with all when nodes came
 // or went.
 func (r *rule) Prepare(in *policy.Input) {
 	v := in.View
 	r.journal = in.Journal
-	if r.cluster.update(v, r.params.Uplink) {
+	if r.cluster.update(v) {
 		r.mark = state.Revision{}
 	}
 	r.changed, r.mark = v.Changed(r.mark, r.changed[:0])
@@ -90,41 +98,27 @@ func (r *rule) Prepare(in *policy.Input) {
 		}
 	}
 	r.jobs.Prune(v)
-	r.accounts.keep(in, r.params.BehindS)
-	if in.Offer.Node == nil { // plans
-		for i, e := range r.order {
-			e.rank = i + 1
-		}
-	}
+	r.accounts.keep(in, &r.asking, &r.params)
+	r.refresh(in)
 }
 
 // update sizes a job and puts it where it belongs.
 func (r *rule) update(v state.View, j *state.Job) {
 	e := r.jobs.Of(j)
-	if e.job != nil {
+	if e.job != j {
 		r.remove(e)
+		e.job = j
 	}
-	e.job = j
-	e.size.measure(j, &r.params)
-	r.expect(v, e)
-	e.fetches = e.backlog.set(e)
-	at, _ := slices.BinarySearchFunc(r.order, e, compare)
-	r.order = slices.Insert(r.order, at, e)
+	e.revision++
+	e.measure(&r.rates, &r.params, v.Now())
+	r.asking.set(e, j.Map.Pending+j.Reduce.Pending > 0)
+	r.fetching.set(e, j.Reduce.Running > 0 && e.size.shuffle > 0)
 }
 
-// remove takes a job out of the order.
+// remove takes a job out of the lists.
 func (r *rule) remove(e *entry) {
-	if at, found := slices.BinarySearchFunc(r.order, e, compare); found {
-		r.order = slices.Delete(r.order, at, at+1)
-	}
-}
-
-// compare orders jobs by what is left of them, then by arrival.
-func compare(a, b *entry) int {
-	if a.size.left != b.size.left {
-		return cmp.Compare(a.size.left, b.size.left)
-	}
-	return state.CompareJobs(a.job, b.job)
+	r.asking.set(e, false)
+	r.fetching.set(e, false)
 }
 
 // Startable implements dispatch.Rule. Reduces of MapReduce wait until all maps have been started: before, they would hold
@@ -144,29 +138,25 @@ func startsReduces(j *state.Job) bool {
 	return j.ReducesDue() && (j.Graph != nil || j.Map.Pending == 0)
 }
 
-// The passes: the jobs of users that are behind their shares, then all.
+// The passes: users that starve, then what is behind its share or late, then all.
 const (
-	passBehind = iota
+	passStarving = iota
+	passFirst
 	passAll
 )
 
 // Passes implements dispatch.Rule.
 func (r *rule) Passes(*policy.Input) []dispatch.Pass { return r.passes }
 
-// Each implements dispatch.Index: the jobs in order, with what the uplinks have to carry for those before.
-func (r *rule) Each(in *policy.Input, pass int, _ *state.User, try func(*state.Job) bool) {
-	if pass == passBehind && r.accounts.behind == 0 {
+// Each implements dispatch.Index: the jobs in order. While there is something to spare for others nobody goes first.
+func (r *rule) Each(_ *policy.Input, pass int, _ *state.User, try func(*state.Job) bool) {
+	a := &r.accounts
+	if pass == passStarving && a.starving == 0 || pass == passFirst && (a.first == 0 || a.spare > 0) {
 		return
 	}
-	r.before.reset(len(in.View.Racks()))
-	for _, e := range r.order {
-		if e.fetches {
-			r.before.add(&e.backlog)
-		}
-		if e.job.Map.Pending+e.job.Reduce.Pending == 0 || (pass == passBehind && !r.accounts.isBehind(e.job.Owner)) {
-			continue
-		}
-		if !try(e.job) {
+	for i := range r.asking.rows {
+		e := r.asking.rows[i].e
+		if (pass == passAll || pass == passFirst && e.first() || e.starves()) && !try(e.job) {
 			return
 		}
 	}
@@ -187,8 +177,13 @@ func (r *rule) Order(in *policy.Input, c *dispatch.Candidate) bool {
 // Launched implements dispatch.Launcher: what costs no more than it must ends its stage's wait.
 func (r *rule) Launched(in *policy.Input, j *state.Job, s *state.Stage) {
 	e := r.jobs.Find(j)
+	if r.accounts.first > 0 && !e.first() {
+		policy.Save(in.Journal, &r.accounts.spare)
+		r.accounts.spare -= e.size.seconds(s) * float64(s.Capability.MemoryMiB)
+	}
 	if s.Kind == model.StageReduce {
-		*in.Journal.Edit(&e.admission) = policy.Wait{}
+		*in.Journal.Edit(&e.waits.admission) = policy.Wait{}
+		r.backlogs.started(in, e)
 	}
 	if w := e.waitOf(s); e.cheapest && w.On {
 		*in.Journal.Edit(w) = policy.Wait{}
@@ -197,7 +192,7 @@ func (r *rule) Launched(in *policy.Input, j *state.Job, s *state.Stage) {
 
 func (e *entry) waitOf(s *state.Stage) *policy.Wait {
 	if s.Kind == model.StageReduce {
-		return &e.reduceWait
+		return &e.waits.reduces
 	}
-	return &e.mapWait
+	return &e.waits.maps
 }
