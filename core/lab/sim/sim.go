@@ -49,6 +49,7 @@ type world struct {
 	stragglerRand *rand.Rand // draws which attempts straggle; nil where none does
 	copyRand      *rand.Rand // draws the rack of the copy of what a task writes
 	net           *network.Fast
+	background    background
 
 	now     model.Time
 	events  queue
@@ -62,7 +63,7 @@ type world struct {
 
 // New prepares a run of a workload on a cluster under a policy of a name.
 func New(p Params, c Cluster, w *workload.Workload, name string, pol policy.Policy) (*Sim, error) {
-	if err := errors.Join(p.Validate(), c.Validate(), p.fits(&c)); err != nil {
+	if err := errors.Join(p.Validate(), c.Validate(), p.fits(&c), c.fitsHeartbeat(p.Heartbeat)); err != nil {
 		return nil, err
 	}
 	if err := errors.Join(checkSupported(w, &p), checkNodes(w, &c), checkLosses(p.Losses, &c)); err != nil {
@@ -74,7 +75,7 @@ func New(p Params, c Cluster, w *workload.Workload, name string, pol policy.Poli
 	}
 	l := newLayout(&c)
 	s := &Sim{
-		world: world{params: p, cluster: &c, work: w, layout: l, net: net, events: newQueue(), jobs: newJobTable(w), stats: newBook(&c, w)},
+		world: world{params: p, cluster: &c, work: w, layout: l, net: net, background: newBackground(&c, net), events: newQueue(), jobs: newJobTable(w), stats: newBook(&c, w)},
 		state: state.New(stateConfig(&c, &l, &p)),
 	}
 	s.faults = newFaults(p.Losses, &s.layout)
@@ -177,6 +178,7 @@ func (s *Sim) advance() bool {
 			s.stats.lastProgress.Sub(0).Seconds(), len(s.jobs.live)+len(s.jobs.waiting), s.jobs.describeStuck())
 		return true
 	}
+	s.background.moveBefore(s, next)
 	s.faults.applyUntil(s, next)
 	s.runUntil(next)
 	s.now = next
