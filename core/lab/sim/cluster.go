@@ -118,6 +118,7 @@ type layout struct {
 	rackIDs    []model.RackID
 	offerKinds []model.Stage // see Cluster
 	lostNodes  int           // nodes that are not there
+	background background
 
 	containers int // or slots, on all nodes
 }

@@ -49,7 +49,6 @@ type world struct {
 	stragglerRand *rand.Rand // draws which attempts straggle; nil where none does
 	copyRand      *rand.Rand // draws the rack of the copy of what a task writes
 	net           *network.Fast
-	background    background
 
 	now     model.Time
 	events  queue
@@ -75,9 +74,10 @@ func New(p Params, c Cluster, w *workload.Workload, name string, pol policy.Poli
 	}
 	l := newLayout(&c)
 	s := &Sim{
-		world: world{params: p, cluster: &c, work: w, layout: l, net: net, background: newBackground(&c, net), events: newQueue(), jobs: newJobTable(w), stats: newBook(&c, w)},
+		world: world{params: p, cluster: &c, work: w, layout: l, net: net, events: newQueue(), jobs: newJobTable(w), stats: newBook(&c, w)},
 		state: state.New(stateConfig(&c, &l, &p)),
 	}
+	s.layout.background = newBackground(&c, net)
 	s.faults = newFaults(p.Losses, &s.layout)
 	s.jobs.free = c.places()
 	s.hdfs = hdfs{layout: &s.layout, replication: c.Replication, seed: p.Seed}
@@ -178,7 +178,7 @@ func (s *Sim) advance() bool {
 			s.stats.lastProgress.Sub(0).Seconds(), len(s.jobs.live)+len(s.jobs.waiting), s.jobs.describeStuck())
 		return true
 	}
-	s.background.moveBefore(s, next)
+	s.layout.background.moveBefore(s, next)
 	s.faults.applyUntil(s, next)
 	s.runUntil(next)
 	s.now = next

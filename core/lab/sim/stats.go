@@ -286,7 +286,7 @@ func leastCrossRack(s *world, t *stage) model.Bytes {
 func (b *runStats) sampleLinks(s *world) {
 	l := &b.links
 	dt := s.now.Sub(l.readAt)
-	if dt <= 0 || !s.net.Solved() && dt < s.params.LongestStep && !s.background.movesAt(s.now) {
+	if dt <= 0 || !s.net.Solved() && dt < s.params.LongestStep && !s.layout.background.movesAt(s.now) {
 		return
 	}
 	l.readAt = s.now
@@ -294,7 +294,7 @@ func (b *runStats) sampleLinks(s *world) {
 	beats := int(dt / s.params.Heartbeat)
 	for r := range l.traffic {
 		rack := &s.cluster.Racks[r]
-		l.loads[r] = load(&l.before[r], &l.traffic[r], dt, s.background.loads[r])
+		l.loads[r] = load(&l.before[r], &l.traffic[r], dt, s.layout.background.loads[r])
 		share := max(float64(l.loads[r].Out/rack.Uplink.Out), float64(l.loads[r].In/rack.Uplink.In))
 		l.addUse(r, share, s.now.Add(-dt), s.now)
 		busy := share >= s.params.Congestion
