@@ -59,6 +59,10 @@ experiment: ## jobs steered and not, over narrow uplinks of a real cluster: half
 reproduce: build ## the papers' experiments again, into docs/reproduction.md, with FB-2010 from HEDDLE_TRACES; PARTS=10 runs a tenth
 	@.ci/steps reproduce
 
+.PHONY: frontier
+frontier: build ## weave beside the other policies, into docs/frontier.md, with traces from HEDDLE_TRACES: two hours on two cores; goes on where it was interrupted; SCALE=0.1 runs a tenth of the jobs, SEEDS=1 one seed
+	@.ci/steps frontier
+
 .PHONY: ops
 ops: ## dashboard, rules and alerts, with promtool and a real Prometheus
 	@.ci/steps ops

@@ -24,6 +24,8 @@ type Cluster struct {
 	Groups      []RackGroup // one at least
 	Block       strict.Size // dfs.blocksize
 	Replication int         // dfs.replication
+	// BackgroundMoves is how often the groups' background moves on to the next rack; 0 is never.
+	BackgroundMoves strict.Duration
 }
 
 // RackGroup is racks that are alike. Rates are of one rack's uplink or one
@@ -63,6 +65,8 @@ type clusterFile struct {
 	Groups      []groupKeys `yaml:"groups"`
 	Block       strict.Size `yaml:"block" default:"128MiB" range:"1MiB..1TiB"`
 	Replication int         `yaml:"replication" default:"3" range:"1..512"` // dfs.replication.max
+
+	BackgroundMoves strict.Duration `yaml:"background_moves" default:"0s" range:"0s..24h"`
 }
 
 // groupKeys are the keys of one entry of groups.
@@ -120,7 +124,7 @@ func ParseCluster(line string) (*Cluster, error) {
 func (f *clusterFile) cluster(d *strict.Document) (*Cluster, error) {
 	var c Cluster
 	if len(d.Problems) == 0 {
-		c = Cluster{Block: f.Block, Replication: f.Replication}
+		c = Cluster{Block: f.Block, Replication: f.Replication, BackgroundMoves: f.BackgroundMoves}
 		d.Check(func(v *strict.Validator) {
 			if len(f.Groups) == 0 {
 				c.Groups = []RackGroup{f.group(d, v, "", groupKeys{})}

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -27,7 +28,7 @@ func TestClusterForms(t *testing.T) {
 	}
 	for _, line := range []string{
 		"racks=30,nodes=20,containers=6,uplink=1Gbps,nic=250Mbps",
-		"racks=30, nodes=20, containers=6, oversubscription=5, nic=250Mbps, block=128MiB, replication=3, background=0bps",
+		"racks=30, nodes=20, containers=6, oversubscription=5, nic=250Mbps, block=128MiB, replication=3, background=0bps, background_moves=0s",
 	} {
 		got, err := configs.ParseCluster(line)
 		if diff := cmp.Diff(want, got); diff != "" || err != nil {
@@ -60,6 +61,7 @@ oversubscription: 5
 background: 100Mbps
 block: 64MiB
 replication: 2
+background_moves: 90s
 groups:
   - racks: 3
   - {nodes: 5, containers: 8, background: 0bps}
@@ -71,7 +73,7 @@ groups:
 			{Racks: 1, Nodes: 5, Containers: 8, Uplink: 1000 * mbps, NIC: 1000 * mbps},
 			{Racks: 2, Nodes: 10, Containers: 4, Uplink: 500 * mbps, NIC: 250 * mbps, Background: 100 * mbps},
 		},
-		Block: 64 * mib, Replication: 2,
+		Block: 64 * mib, Replication: 2, BackgroundMoves: strict.Duration(90 * time.Second),
 	}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)

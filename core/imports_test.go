@@ -69,6 +69,7 @@ func importRules() []importRule {
 		{"core/lab/measured/fsck", model},
 		{"core/lab/measured/coflow", and(model, "core/lab/workload")},
 		{"core/lab/reproduce", and(policies, "core/engine", "core/asks", "core/lab/workload", "core/lab/sim", "core/lab/fluid")},
+		{"core/lab/frontier", and(policies, "core/lab/workload", "core/lab/sim$")},
 		{"core/lab/sim", and(policies, "core/engine", "core/asks", "core/lab/workload", "core/lab/bounds", "core/heap")},
 		{"core/lab/sim/network", topology},
 		{"core/lab/counterfactual", and(policies, "core/engine", "core/trace", "core/lab/measured", "core/lab/workload", "core/lab/sim$")},

@@ -136,7 +136,7 @@ func TestHelp(t *testing.T) {
 		}
 	}
 	slices.Sort(names)
-	want := []string{"", "check", "check config", "client-config", "demo", "diff", "explain", "export", "export sls", "fluid", "import", "import coflow", "import jhist", "import rumen", "import sls", "import swim", "plan", "policies", "pseudonymize", "record", "relay", "replay", "reproduce", "serve", "simulate", "version"}
+	want := []string{"", "check", "check config", "client-config", "demo", "diff", "explain", "export", "export sls", "fluid", "frontier", "import", "import coflow", "import jhist", "import rumen", "import sls", "import swim", "plan", "policies", "pseudonymize", "record", "relay", "replay", "reproduce", "serve", "simulate", "version"}
 	if diff := cmp.Diff(want, names); diff != "" {
 		t.Errorf("commands (-want +got):\n%s", diff)
 	}

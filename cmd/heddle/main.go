@@ -65,6 +65,6 @@ where maps and reduces should run, and serves the answer over REST and as metric
 		RunE:             func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(newServe(), newRelay(), newDemo(), newRecord(), newPlan(), newExplain(), newClientConfig(), newReplay(), newDiff(), newPseudonymize(), newImport(), newExport(), newSimulate(), newFluid(), newReproduce(), newCheck(), newPolicies(), newVersion())
+	root.AddCommand(newServe(), newRelay(), newDemo(), newRecord(), newPlan(), newExplain(), newClientConfig(), newReplay(), newDiff(), newPseudonymize(), newImport(), newExport(), newSimulate(), newFluid(), newReproduce(), newFrontier(), newCheck(), newPolicies(), newVersion())
 	return root
 }

@@ -18,6 +18,8 @@ type Cluster struct {
 	Replication int            // dfs.replication
 	// CrossRackWrites says whether the copies of what jobs write take their way over the uplinks (algorithms.md 0.6).
 	CrossRackWrites bool
+	// BackgroundMoves is how often each rack's load of other traffic moves on to the next rack, in whole heartbeats; 0 is never.
+	BackgroundMoves model.Duration
 }
 
 // Rack is one rack.
@@ -60,6 +62,7 @@ func (c *Cluster) Validate() error {
 			errs = append(errs, fmt.Errorf("cluster: rack %d: background %g and %g bytes/s: give less than the uplink carries", i+1, r.Background.Out, r.Background.In))
 		}
 	}
+	errs = append(errs, c.validateMoves()...)
 	if c.Container.MemoryMiB <= 0 || c.Container.VCores <= 0 {
 		errs = append(errs, errors.New("cluster: container: give memory and vcores above 0"))
 	}
@@ -84,11 +87,11 @@ func (c *Cluster) places() pools {
 }
 
 // uplinks returns the capacity of each rack's uplink, out of the rack, that
-// other traffic leaves.
+// other traffic leaves: at any time at most so much.
 func (c *Cluster) uplinks() []model.BytesPerSecond {
 	out := make([]model.BytesPerSecond, len(c.Racks))
 	for i := range c.Racks {
-		out[i] = c.Racks[i].Uplink.Out - c.Racks[i].Background.Out
+		out[i] = c.Racks[i].Uplink.Out - c.leastBackground(i).Out
 	}
 	return out
 }
@@ -115,6 +118,7 @@ type layout struct {
 	rackIDs    []model.RackID
 	offerKinds []model.Stage // see Cluster
 	lostNodes  int           // nodes that are not there
+	background background
 
 	containers int // or slots, on all nodes
 }
@@ -148,11 +152,6 @@ func newNetwork(c *Cluster, of Network) (*network.Fast, error) {
 	f, err := network.NewFast(cfg)
 	if err != nil {
 		return nil, err
-	}
-	for i, r := range c.Racks {
-		if r.Background != (topology.Link{}) {
-			f.SetBackground(i, r.Background)
-		}
 	}
 	return f, nil
 }

@@ -68,7 +68,7 @@ func (c *coflows) means(of *Cluster) (took, least float64) {
 	}
 	capacities := of.uplinks()
 	for i := range of.Racks {
-		capacities = append(capacities, of.Racks[i].Uplink.In-of.Racks[i].Background.In)
+		capacities = append(capacities, of.Racks[i].Uplink.In-of.leastBackground(i).In)
 	}
 	n := float64(len(c.list))
 	return c.took / n, bounds.CoflowSum(c.list, capacities) / n

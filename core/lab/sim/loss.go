@@ -162,7 +162,7 @@ func (f *faults) rejoin(s *Sim, nodes []int) {
 // connect adds a node's interface to a rack, or takes it off.
 func (f *faults) connect(s *world, rack, nodes int) {
 	f.liveNodes[rack] += nodes
-	s.net.SetNodes(rack, f.liveNodes[rack], s.cluster.Racks[rack].Background)
+	s.net.SetNodes(rack, f.liveNodes[rack], s.layout.background.loads[rack])
 }
 
 // endAttempts ends what runs on nodes that are lost: tasks begin again elsewhere. A

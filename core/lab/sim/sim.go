@@ -62,7 +62,7 @@ type world struct {
 
 // New prepares a run of a workload on a cluster under a policy of a name.
 func New(p Params, c Cluster, w *workload.Workload, name string, pol policy.Policy) (*Sim, error) {
-	if err := errors.Join(p.Validate(), c.Validate(), p.fits(&c)); err != nil {
+	if err := errors.Join(p.Validate(), c.Validate(), p.fits(&c), c.fitsHeartbeat(p.Heartbeat)); err != nil {
 		return nil, err
 	}
 	if err := errors.Join(checkSupported(w, &p), checkNodes(w, &c), checkLosses(p.Losses, &c)); err != nil {
@@ -77,6 +77,7 @@ func New(p Params, c Cluster, w *workload.Workload, name string, pol policy.Poli
 		world: world{params: p, cluster: &c, work: w, layout: l, net: net, events: newQueue(), jobs: newJobTable(w), stats: newBook(&c, w)},
 		state: state.New(stateConfig(&c, &l, &p)),
 	}
+	s.layout.background = newBackground(&c, net)
 	s.faults = newFaults(p.Losses, &s.layout)
 	s.jobs.free = c.places()
 	s.hdfs = hdfs{layout: &s.layout, replication: c.Replication, seed: p.Seed}
@@ -177,6 +178,7 @@ func (s *Sim) advance() bool {
 			s.stats.lastProgress.Sub(0).Seconds(), len(s.jobs.live)+len(s.jobs.waiting), s.jobs.describeStuck())
 		return true
 	}
+	s.layout.background.moveBefore(s, next)
 	s.faults.applyUntil(s, next)
 	s.runUntil(next)
 	s.now = next

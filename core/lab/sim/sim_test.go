@@ -192,6 +192,10 @@ func drawn(t *rapid.T) (sim.Cluster, *workload.Workload, sim.Params) {
 	n := func(lo, hi int, what string) int { return rapid.IntRange(lo, hi).Draw(t, what) }
 	c := sim.Uniform(n(1, 4, "racks"), n(1, 3, "nodes"), n(1, 3, "containers"), model.BytesPerSecond(n(1, 50, "uplink"))*1e6, 50e6)
 	c.Replication, c.CrossRackWrites = n(1, 3, "replication"), rapid.Bool().Draw(t, "writes")
+	if n(0, 3, "moves") == 0 {
+		c.BackgroundMoves = model.Duration(n(1, 60, "every")) * model.Second
+		c.Racks[0].Background.Out, c.Racks[0].Background.In = c.Racks[0].Uplink.Out/2, c.Racks[0].Uplink.In/2
+	}
 	var w workload.Workload
 	at := 0
 	for i := range n(1, 6, "jobs") {

@@ -286,7 +286,7 @@ func leastCrossRack(s *world, t *stage) model.Bytes {
 func (b *runStats) sampleLinks(s *world) {
 	l := &b.links
 	dt := s.now.Sub(l.readAt)
-	if dt <= 0 || !s.net.Solved() && dt < s.params.LongestStep {
+	if dt <= 0 || !s.net.Solved() && dt < s.params.LongestStep && !s.layout.background.movesAt(s.now) {
 		return
 	}
 	l.readAt = s.now
@@ -294,7 +294,7 @@ func (b *runStats) sampleLinks(s *world) {
 	beats := int(dt / s.params.Heartbeat)
 	for r := range l.traffic {
 		rack := &s.cluster.Racks[r]
-		l.loads[r] = load(&l.before[r], &l.traffic[r], dt, rack)
+		l.loads[r] = load(&l.before[r], &l.traffic[r], dt, s.layout.background.loads[r])
 		share := max(float64(l.loads[r].Out/rack.Uplink.Out), float64(l.loads[r].In/rack.Uplink.In))
 		l.addUse(r, share, s.now.Add(-dt), s.now)
 		busy := share >= s.params.Congestion
@@ -313,16 +313,16 @@ func (b *runStats) sampleLinks(s *world) {
 	}
 }
 
-// load is what a rack's links carried on average between two readings.
-func load(before, now *network.Traffic, dt model.Duration, rack *Rack) topology.Link {
+// load is what a rack's links carried on average between two readings, other traffic included.
+func load(before, now *network.Traffic, dt model.Duration, other topology.Link) topology.Link {
 	var up, down model.Bytes
 	for k := range network.Kinds {
 		up += now.Up[k] - before.Up[k]
 		down += now.Down[k] - before.Down[k]
 	}
 	return topology.Link{
-		Out: model.BytesPerSecond(float64(up)/dt.Seconds()) + rack.Background.Out,
-		In:  model.BytesPerSecond(float64(down)/dt.Seconds()) + rack.Background.In,
+		Out: model.BytesPerSecond(float64(up)/dt.Seconds()) + other.Out,
+		In:  model.BytesPerSecond(float64(down)/dt.Seconds()) + other.In,
 	}
 }
 

@@ -44,7 +44,7 @@ func DescribedCluster(name string) (*configs.Cluster, error) {
 // newCluster turns a cluster's description into one to simulate.
 func newCluster(c *configs.Cluster) sim.Cluster {
 	out := sim.Uniform(0, 0, 0, 0, 0)
-	out.Block, out.Replication = c.Block.Bytes(), c.Replication
+	out.Block, out.Replication, out.BackgroundMoves = c.Block.Bytes(), c.Replication, c.BackgroundMoves.Model()
 	both := func(r strict.Rate) topology.Link {
 		return topology.Link{Out: r.BytesPerSecond(), In: r.BytesPerSecond()}
 	}
@@ -75,6 +75,7 @@ type ClusterSummary struct {
 	Copies      int           `json:"parallel_copies,omitempty"` // 0 for Hadoop's default
 	Speculation bool          `json:"speculation,omitempty"`
 	Losses      []LossSummary `json:"losses,omitempty"`
+	MovesS      float64       `json:"background_moves_s,omitempty"` // 0 for never
 }
 
 // LossSummary describes nodes that are lost.
@@ -111,7 +112,7 @@ type RackSummary struct {
 func summarizeCluster(c *sim.Cluster, p *sim.Params) ClusterSummary {
 	s := ClusterSummary{
 		Racks: len(c.Racks), Containers: c.Containers(), Block: c.Block, Replication: c.Replication, Writes: c.CrossRackWrites,
-		HeartbeatS: p.Heartbeat.Seconds(), Slowstart: p.Slowstart, Straggler: p.Straggler, Slower: p.StragglerFactor, Speculation: p.Speculation,
+		HeartbeatS: p.Heartbeat.Seconds(), Slowstart: p.Slowstart, Straggler: p.Straggler, Slower: p.StragglerFactor, Speculation: p.Speculation, MovesS: c.BackgroundMoves.Seconds(),
 	}
 	if p.ParallelCopies != sim.DefaultParams().ParallelCopies {
 		s.Copies = p.ParallelCopies

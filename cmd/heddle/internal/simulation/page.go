@@ -76,6 +76,9 @@ func (res *Result) clusterRows() []report.Row {
 // optionRows describes the options that are in use beyond the cluster itself.
 func (c *ClusterSummary) optionRows() []report.Row {
 	var rows []report.Row
+	if c.MovesS > 0 {
+		rows = append(rows, report.Row{Name: "Other traffic", Value: fmt.Sprintf("other traffic moves on to the next rack every %g s", c.MovesS)})
+	}
 	if c.Straggler > 0 {
 		rows = append(rows, report.Row{Name: "Stragglers", Value: c.stragglersText()})
 	}
