@@ -267,7 +267,7 @@ func (o *onlinePlan) planReduces(v state.View, j *state.Job, k *job) {
 func (o *onlinePlan) forecastOutput(j *state.Job, k *job) {
 	c := &k.reduces
 	c.begin(len(o.open), nil)
-	if c.tentative = !j.Forecast(&o.forecast, len(o.open)); c.tentative {
+	if c.tentative = !j.ExpectOutput(&o.forecast, len(o.open)); c.tentative {
 		predicted := j.Predict()
 		c.Total = j.Output.Unplaced + predicted.MapOutput()*model.Bytes(max(j.Map.Tasks(), j.Map.Completed))
 		if k.maps.max.Rack != shuffle.None {
