@@ -105,6 +105,22 @@ func denseOutput(m *MapFacts, racks int) (byRack []float64, total float64, known
 	return byRack, total, total > 0
 }
 
+// levelDense is Level, one rack after the other, and in how many rounds reduces were moved.
+func levelDense(out []float64, n int) (counts []int, rounds int) {
+	counts = Apportion(out, n)
+	total := 0.0
+	for _, m := range out {
+		total += m
+	}
+	for range counts {
+		if !relieve(out, total, counts, n) {
+			break
+		}
+		rounds++
+	}
+	return counts, rounds
+}
+
 // TestPassedOverRacks: racks that are passed over because nothing is there change no bit of a forecast, nor of how
 // reduces are leveled by it.
 func TestPassedOverRacks(t *testing.T) {
@@ -112,7 +128,7 @@ func TestPassedOverRacks(t *testing.T) {
 	var f Forecast
 	var l Leveling
 	var counts []int
-	pending, bound := 0, 0
+	pending, bound, moved := 0, 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		racks := rapid.IntRange(1, 30).Draw(t, "racks")
 		m := MapFacts{
@@ -142,14 +158,15 @@ func TestPassedOverRacks(t *testing.T) {
 			}
 		}
 		n := rapid.IntRange(0, 60).Draw(t, "reduces")
-		even := Apportion(want, n)
-		for range even {
-			if !relieve(want, total, even, n) {
-				break
+		uneven := rapid.SliceOfN(rapid.SampledFrom([]float64{0, 0, 0.37, 1, 2.9, 11.3}), 0, 40).Draw(t, "uneven")
+		for _, out := range [][]float64{want, uneven} {
+			even, rounds := levelDense(out, n)
+			if counts = l.Level(counts, out, n); !slices.Equal(counts, even) {
+				t.Fatalf("%d reduces by %v: %v, rack by rack %v", n, out, counts, even)
 			}
-		}
-		if counts = l.Level(counts, want, n); !slices.Equal(counts, even) {
-			t.Fatalf("%d reduces by %v: %v, rack by rack %v", n, want, counts, even)
+			if rounds > 1 {
+				moved++
+			}
 		}
 		if known && sum(m.Bound, racks) > 0 {
 			bound++
@@ -157,7 +174,7 @@ func TestPassedOverRacks(t *testing.T) {
 			pending++
 		}
 	})
-	if pending == 0 || bound == 0 {
-		t.Errorf("%d forecasts by launches, %d by bound maps", pending, bound)
+	if pending == 0 || bound == 0 || moved == 0 {
+		t.Errorf("%d forecasts by launches, %d by bound maps, %d levelings of several rounds", pending, bound, moved)
 	}
 }
