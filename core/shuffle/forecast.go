@@ -299,15 +299,7 @@ func load(part, total float64, reduces, n int) float64 {
 	return max(part*(1-f), f*(total-part))
 }
 
-// Level places n reduces so that the busiest uplink of an idle symmetric network carries least: in proportion to the
-// output (algorithms.md 4.2b), rounded by largest remainder and then moved one by one from or to the busiest uplink
-// as long as that helps. Whole reduces by largest remainder alone may carry a quarter more.
-func Level(out []float64, n int) []int {
-	var l Leveling
-	return l.Level(nil, out, n)
-}
-
-// Leveling is memory for Level to use again.
+// Leveling is memory that Level uses again. The zero value is ready.
 type Leveling struct {
 	racks  []int     // with output, by number
 	out    []float64 // theirs
@@ -315,7 +307,10 @@ type Leveling struct {
 	rests  []rest
 }
 
-// Level is the function of that name, in the memory of counts. Racks without output get no reduces and are passed over.
+// Level places n reduces so that the busiest uplink of an idle symmetric network carries least: in proportion to the
+// output (algorithms.md 4.2b), rounded by largest remainder and then moved one by one from or to the busiest uplink
+// as long as that helps. Whole reduces by largest remainder alone may carry a quarter more. Racks
+// without output get none. The counts are in the memory of those given.
 func (l *Leveling) Level(counts []int, out []float64, n int) []int {
 	counts = slices.Grow(counts[:0], len(out))[:len(out)]
 	clear(counts)

@@ -190,7 +190,8 @@ func (o *onlinePlan) plan(v state.View, j *state.Job) {
 }
 
 // choice returns where a stage of a job is wanted. The reduces of a job on which no other counts are planned when they are
-// first asked for after the job has changed: that looks at all racks, and while a job launches maps nobody asks.
+// first asked for after the job has changed: that looks at all racks if its map output changed, and while a job launches
+// maps nobody asks.
 func (o *onlinePlan) choice(v state.View, j *state.Job, k *job, kind model.Stage) *choice {
 	if kind == model.StageReduce && k.lateReduces {
 		o.planReduces(v, j, k)
