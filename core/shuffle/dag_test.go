@@ -11,6 +11,7 @@ import (
 
 	"heddle/core/model"
 	"heddle/core/shuffle"
+	"heddle/core/topology"
 )
 
 func TestDAG(t *testing.T) {
@@ -170,13 +171,18 @@ func TestDawnProperties(t *testing.T) {
 			return out
 		}
 		inter := bytes("inter")
+		if rapid.Bool().Draw(t, "alike") {
+			for r := range inter {
+				inter[r] = min(inter[r], 2)
+			}
+		}
 		out := model.Bytes(rapid.IntRange(0, 20).Draw(t, "out"))
 		var in []shuffle.Inflow
 		for range rapid.IntRange(0, 3).Draw(t, "dependents") {
 			others := bytes("others")
 			in = append(in, shuffle.Inflow{ByRack: others, Total: shuffle.Total(others)})
 		}
-		f := shuffle.Field{Load: []float64{.3, .1, .2}}
+		f := shuffle.Field{Load: []float64{.3, .1, .1, .2}, Tasks: rapid.SliceOfN(rapid.IntRange(0, 2), 0, racks).Draw(t, "tasks")}
 		if rapid.Bool().Draw(t, "some closed") {
 			f.Open = rapid.SliceOfN(rapid.Bool(), racks, racks).Draw(t, "open")
 		}
@@ -195,6 +201,9 @@ func TestDawnProperties(t *testing.T) {
 		}
 		total := shuffle.Total(inter)
 		most := shuffle.MostOn(inter, total, f)
+		if want := mostInOnePass(inter, total, f); most != want {
+			t.Fatalf("max_r is %+v, looking at one rack after the other %+v", most, want)
+		}
 		dep := shuffle.LeastDependent(costs, inter, total, most, f)
 		if dep.Cost < most.Cost {
 			t.Fatalf("dep_r costs %+v, max_r %+v", dep, most)
@@ -208,12 +217,38 @@ func TestDawnProperties(t *testing.T) {
 			}
 		}
 		// A pick that is not tied does not change with the load.
-		if g := (shuffle.Field{Open: f.Open}); !dep.Tied {
+		if g := (shuffle.Field{Open: f.Open, Tasks: f.Tasks}); !dep.Tied {
 			if again := shuffle.LeastDependent(costs, inter, total, shuffle.MostOn(inter, total, g), g); again.Rack != dep.Rack {
 				t.Fatalf("%+v is not tied, and without loads %+v", dep, again)
 			}
 		}
 	})
+}
+
+// mostInOnePass is eq. 1 with the order of racks that hold the same, one rack after the other.
+func mostInOnePass(byRack []model.Bytes, total model.Bytes, f shuffle.Field) shuffle.Pick {
+	best, most := shuffle.Pick{Rack: shuffle.None, Cost: total}, model.Bytes(1)
+	for r, b := range byRack {
+		if b < most || (f.Open != nil && !f.Open[r]) {
+			continue
+		}
+		if best.Rack == shuffle.None || b > most {
+			best.Rack, best.Tied, most = r, false, b
+			best.Cost = max(total-b, 0)
+			continue
+		}
+		switch ran, there := topology.At(f.Tasks, r), topology.At(f.Tasks, best.Rack); {
+		case ran > there:
+			best.Rack, best.Tied = r, false
+		case ran < there:
+		default:
+			best.Tied = true
+			if topology.At(f.Load, r) < topology.At(f.Load, best.Rack) {
+				best.Rack = r
+			}
+		}
+	}
+	return best
 }
 
 func TestStageGraph(t *testing.T) {

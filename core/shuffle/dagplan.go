@@ -53,25 +53,40 @@ const None = -1
 // reads; it is less than the sum of byRack where blocks have replicas, and more
 // where some of it lies nowhere known.
 func MostOn(byRack []model.Bytes, total model.Bytes, f Field) Pick {
-	best, most := Pick{Rack: None, Cost: total}, model.Bytes(1)
+	return PickOf(Most(nil, byRack, f.Open), byRack, total, f)
+}
+
+// Most returns, in the memory of racks, the open racks that hold most, by number: none
+// where no open rack holds anything. They follow from the bytes alone, so that a caller
+// may keep them while only tasks and load change.
+func Most(racks []int, byRack []model.Bytes, open []bool) []int {
+	racks = racks[:0]
+	most := model.Bytes(1)
+	f := Field{Open: open}
 	for r, b := range byRack {
 		if b < most || !f.isOpen(r) {
 			continue
 		}
-		switch {
-		case best.Rack == None || b > most:
-			best.Rack, best.Tied, most = r, false, b
-		default:
-			first, byLoad := f.before(r, best.Rack)
-			best.Tied = best.Tied || byLoad
-			if first {
-				best.Rack = r
-				best.Tied = byLoad
-			}
+		if b > most {
+			racks, most = racks[:0], b
 		}
+		racks = append(racks, r)
 	}
-	if best.Rack != None {
-		best.Cost = max(total-most, 0)
+	return racks
+}
+
+// PickOf is MostOn of the racks that hold most, as Most lists them, and looks at no others.
+func PickOf(most []int, byRack []model.Bytes, total model.Bytes, f Field) Pick {
+	if len(most) == 0 {
+		return Pick{Rack: None, Cost: total}
+	}
+	best := Pick{Rack: most[0], Cost: max(total-byRack[most[0]], 0)}
+	for _, r := range most[1:] {
+		first, byLoad := f.before(r, best.Rack)
+		best.Tied = best.Tied || byLoad
+		if first {
+			best.Rack, best.Tied = r, byLoad
+		}
 	}
 	return best
 }

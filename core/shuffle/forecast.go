@@ -16,6 +16,7 @@ type Forecast struct {
 	Sized  bool // ByRack is in bytes
 
 	shifted []float64
+	racks   []int // of ExpectOutput
 }
 
 // MapFacts is what is known of a job's maps. Slices are by rack number, and may be shorter than the number of racks.
@@ -47,52 +48,118 @@ const errorBar = 2
 // local, so that a few maps on one rack do not count as certainty about the next. Where that is contradicted by where
 // they would be local, the difference is an error as well.
 func (f *Forecast) Expect(m *MapFacts, racks int) bool {
-	f.ByRack, f.Off, f.Total = zeroed(f.ByRack, racks), zeroed(f.Off, racks), 0
-	launched, complete, bound, local := sum(m.Launched, racks), sum(m.Complete, racks), sum(m.Bound, racks), sum(m.Local, racks)
-	if launched+bound == 0 {
+	known := f.ExpectOutput(m, racks)
+	f.Off = zeroed(f.Off, racks)
+	c := m.count(racks)
+	if c.launched+c.bound == 0 {
 		return false
 	}
-	// A map may be reported complete by one source while another still shows its container.
-	left := max(m.Total-complete, 0)
-	each, quiet := m.Each, m.Silent
-	if f.Sized = each > 0; !f.Sized {
-		each, quiet = 1, 1
-	}
-	running := min(max(launched-complete, 0), left)
-	unseen := left - running
-	pending, size := float64(unseen), each // of maps that are on no known rack, and what each of them will leave
-	if done := min(max(m.Done-max(launched, complete), 0), unseen); done > 0 {
-		size = (quiet*float64(done) + each*float64(unseen-done)) / pending
-	}
-	part := float64(running) / float64(max(launched-complete, 1))
+	local, sizes := sum(m.Local, racks), m.Deviation*m.Deviation
 	for r := range racks {
-		done := at(m.Complete, r)
-		runs, silent := part*float64(max(at(m.Launched, r)-done, 0)), float64(max(done-at(m.Reported, r), 0))
-		next, variance := 0.0, 0.0
+		runs, silent, next := c.on(m, r)
+		variance := 0.0
 		switch {
-		case pending == 0:
-		case bound > 0:
-			p := float64(at(m.Bound, r)) / float64(bound)
-			if next = pending * p; bound != unseen { // the racks are known, how many go to each is not
-				variance = pending * p * (1 - p)
+		case c.pending == 0:
+		case c.bound > 0:
+			if c.bound != c.unseen { // the racks are known, how many go to each is not
+				p := float64(at(m.Bound, r)) / float64(c.bound)
+				variance = c.pending * p * (1 - p)
 			}
 		default:
-			l, prior, differs := float64(launched), 1.0, 0.0
-			share := float64(at(m.Launched, r)) / l
+			l, prior, differs := float64(c.launched), 1.0, 0.0
 			if local > 0 {
 				wanted := float64(at(m.Local, r)) / float64(local)
-				prior, differs = (1+float64(racks)*wanted)/2, pending*(share-wanted)
+				prior, differs = (1+float64(racks)*wanted)/2, c.pending*(float64(at(m.Launched, r))/l-wanted)
 			}
 			p := (float64(at(m.Launched, r)) + prior) / (l + float64(racks))
-			next, variance = pending*share, pending*p*(1-p)*(1+pending/l)+differs*differs
+			variance = c.pending*p*(1-p)*(1+c.pending/l) + differs*differs
 		}
-		sizes := m.Deviation * m.Deviation
-		variance = size*size*(variance+sizes*next) + each*each*sizes*runs + quiet*quiet*sizes*silent
-		f.ByRack[r] = float64(at(m.Output, r)) + quiet*silent + each*runs + size*next
+		variance = c.size*c.size*(variance+sizes*next) + c.each*c.each*sizes*runs + c.quiet*c.quiet*sizes*silent
 		f.Off[r] = errorBar * math.Sqrt(variance)
+	}
+	return known
+}
+
+// ExpectOutput is Expect without Off, for readers who need not know how far off it may be. It goes through the racks where
+// maps were launched or are bound to, and passes over the others.
+func (f *Forecast) ExpectOutput(m *MapFacts, racks int) bool {
+	f.ByRack, f.Off, f.Total = zeroed(f.ByRack, racks), f.Off[:0], 0
+	c := m.count(racks)
+	if c.launched+c.bound == 0 {
+		return false
+	}
+	f.Sized = c.sized
+	f.racks = m.appendRacks(f.racks[:0], racks)
+	for _, r := range f.racks {
+		runs, silent, next := c.on(m, r)
+		f.ByRack[r] = float64(at(m.Output, r)) + c.quiet*silent + c.each*runs + c.size*next
 		f.Total += f.ByRack[r]
 	}
 	return f.Total > 0
+}
+
+// appendRacks appends the racks where maps were launched or are bound to, by number.
+func (m *MapFacts) appendRacks(to []int, racks int) []int {
+	for r, n := range m.Launched[:min(len(m.Launched), racks)] {
+		if n != 0 {
+			to = append(to, r)
+		}
+	}
+	launched := len(to)
+	for _, more := range [...][]int{m.Complete, m.Bound} {
+		for r, n := range more[:min(len(more), racks)] {
+			if n != 0 && at(m.Launched, r) == 0 {
+				to = append(to, r)
+			}
+		}
+	}
+	if len(to) > launched {
+		slices.Sort(to)
+		to = slices.Compact(to)
+	}
+	return to
+}
+
+// mapCount is what a forecast follows from beside what lies on each rack.
+type mapCount struct {
+	launched, bound, unseen int     // maps; unseen are on no known rack
+	pending, size           float64 // of the unseen, and what each of them will leave
+	part                    float64 // of those that run by one source, which another one has not reported complete
+	each, quiet             float64 // of a map that runs, and of one that is complete and reported nothing
+	sized                   bool
+}
+
+func (m *MapFacts) count(racks int) (c mapCount) {
+	c.launched, c.bound = sum(m.Launched, racks), sum(m.Bound, racks)
+	complete := sum(m.Complete, racks)
+	// A map may be reported complete by one source while another still shows its container.
+	left := max(m.Total-complete, 0)
+	c.each, c.quiet = m.Each, m.Silent
+	if c.sized = c.each > 0; !c.sized {
+		c.each, c.quiet = 1, 1
+	}
+	running := min(max(c.launched-complete, 0), left)
+	c.unseen = left - running
+	c.pending, c.size = float64(c.unseen), c.each
+	if done := min(max(m.Done-max(c.launched, complete), 0), c.unseen); done > 0 {
+		c.size = (c.quiet*float64(done) + c.each*float64(c.unseen-done)) / c.pending
+	}
+	c.part = float64(running) / float64(max(c.launched-complete, 1))
+	return c
+}
+
+// on returns how many maps run on a rack, are complete there and reported nothing, and are still to come there.
+func (c *mapCount) on(m *MapFacts, r int) (runs, silent, next float64) {
+	done := at(m.Complete, r)
+	runs, silent = c.part*float64(max(at(m.Launched, r)-done, 0)), float64(max(done-at(m.Reported, r), 0))
+	switch {
+	case c.pending == 0:
+	case c.bound > 0:
+		next = c.pending * (float64(at(m.Bound, r)) / float64(c.bound))
+	default:
+		next = c.pending * (float64(at(m.Launched, r)) / float64(c.launched))
+	}
+	return runs, silent, next
 }
 
 // Busier reports whether one way to place reduces has a busiest uplink that carries more than so many times what
@@ -232,19 +299,37 @@ func load(part, total float64, reduces, n int) float64 {
 	return max(part*(1-f), f*(total-part))
 }
 
+// Leveling is memory that Level uses again. The zero value is ready.
+type Leveling struct {
+	racks  []int     // with output, by number
+	out    []float64 // theirs
+	counts []int     // theirs
+	rests  []rest
+}
+
 // Level places n reduces so that the busiest uplink of an idle symmetric network carries least: in proportion to the
 // output (algorithms.md 4.2b), rounded by largest remainder and then moved one by one from or to the busiest uplink
-// as long as that helps. Whole reduces by largest remainder alone may carry a quarter more.
-func Level(out []float64, n int) []int {
-	counts := Apportion(out, n)
+// as long as that helps. Whole reduces by largest remainder alone may carry a quarter more. Racks
+// without output get none. The counts are in the memory of those given.
+func (l *Leveling) Level(counts []int, out []float64, n int) []int {
+	counts = slices.Grow(counts[:0], len(out))[:len(out)]
+	clear(counts)
+	l.racks, l.out, l.counts = l.racks[:0], l.out[:0], l.counts[:0]
 	total := 0.0
-	for _, m := range out {
-		total += m
+	for r, m := range out {
+		if m != 0 {
+			l.racks, l.out, l.counts = append(l.racks, r), append(l.out, m), append(l.counts, 0)
+			total += m
+		}
 	}
+	l.rests = apportion(l.counts, l.rests, l.out, n)
 	for range counts { // each is off by less than one reduce
-		if !relieve(out, total, counts, n) {
+		if !relieve(l.out, total, l.counts, n) {
 			break
 		}
+	}
+	for i, r := range l.racks {
+		counts[r] = l.counts[i]
 	}
 	return counts
 }

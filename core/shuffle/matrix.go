@@ -52,18 +52,26 @@ func Busiest(mapOutput []model.Bytes, reduces []int) model.Bytes {
 // positive (algorithms.md 2.1.1c).
 func Apportion(weights []float64, n int) []int {
 	out := make([]int, len(weights))
+	apportion(out, make([]rest, 0, len(weights)), weights, n)
+	return out
+}
+
+// rest is what of a rack's exact number of tasks its whole tasks fall short by.
+type rest struct {
+	rack int
+	frac float64
+}
+
+// apportion is Apportion into out, which is all zeros. It returns rests, whose memory it uses.
+func apportion(out []int, rests []rest, weights []float64, n int) []rest {
+	rests = rests[:0]
 	total := 0.0
 	for _, w := range weights {
 		total += max(w, 0)
 	}
 	if total <= 0 || n <= 0 {
-		return out
+		return rests
 	}
-	type rest struct {
-		rack int
-		frac float64
-	}
-	rests := make([]rest, 0, len(weights))
 	given := 0
 	for r, w := range weights {
 		if w <= 0 {
@@ -91,7 +99,7 @@ func Apportion(weights []float64, n int) []int {
 		out[rests[i%len(rests)].rack]++
 		given++
 	}
-	return out
+	return rests
 }
 
 // Proportional places n reduces in proportion to the map output of each rack:

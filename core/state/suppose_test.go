@@ -110,3 +110,47 @@ func TestSupposedJobLeavesNoTrace(t *testing.T) {
 		}
 	})
 }
+
+// What a job's map output follows from has changed when maps are assumed to run or to have stopped, or a source reports
+// anything of the job, and not when other tasks are assumed.
+func TestMapsChanged(t *testing.T) {
+	t.Parallel()
+	checked := 0
+	rapid.Check(t, func(t *rapid.T) {
+		f := newFeed(state.DefaultConfig())
+		for _, fact := range genFacts(t) {
+			f.later(model.Second).apply(fact)
+		}
+		for _, j := range f.c.View().Jobs() {
+			for _, n := range f.c.View().Nodes() {
+				placement := func(stage model.Stage) model.Placement {
+					level, _ := j.Stage(stage).Locality(n)
+					return model.Placement{App: j.ID, Stage: stage, Node: n.ID, Locality: level}
+				}
+				if j.Map.Pending <= 0 || j.Reduce.Pending <= 0 {
+					continue
+				}
+				checked++
+				before := j.MapsChanged()
+				p := placement(model.StageReduce)
+				f.c.Assume(p)
+				f.c.Withdraw(p)
+				if j.MapsChanged() != before {
+					t.Fatalf("%s: a reduce is assumed, and the maps changed", j.ID)
+				}
+				p = placement(model.StageMap)
+				f.c.Assume(p)
+				assumed := j.MapsChanged()
+				f.c.Withdraw(p)
+				withdrawn := j.MapsChanged()
+				f.apply(model.CountersFact{App: j.ID})
+				if assumed == before || withdrawn == assumed || j.MapsChanged() == withdrawn {
+					t.Fatalf("%s: maps changed at %v, at %v with one assumed, at %v without it, at %v with counters", j.ID, before, assumed, withdrawn, j.MapsChanged())
+				}
+			}
+		}
+	})
+	if checked < 20 {
+		t.Errorf("%d jobs were looked at: the facts are too plain", checked)
+	}
+}

@@ -30,10 +30,11 @@
 //     tasks of a stage, however many. Waves sets one; plans made ahead have one by
 //     default, because a plan ties tasks to racks.
 //
-// Place costs O(U) for the users it asks, and O(R) for each job that changed since
-// the last offer, or reads the same as one that did, if its reduces are to be launched,
-// other jobs read its output, or racks hold as much of its input as its best one; and it looks at the user's jobs that prefer the rack; in the
-// fallback at all jobs of the users. It allocates nothing in the steady state, but
+// Place costs O(U) for the users it asks, and for each job that changed since the last
+// offer the racks that hold most of what its stage reads, which are few. It costs O(R)
+// for one whose map output changed while its reduces are to be launched, or whose output
+// other jobs read, and for those that read the same. And it looks at the user's jobs that
+// prefer the rack; in the fallback at all jobs of the users. It allocates nothing in the steady state, but
 // for jobs with dependents or a graph of stages. It trusts the inputs, the map
 // output and the outputs by rack in the cluster state; each may be wrong and costs
 // locality, never progress.
@@ -45,6 +46,7 @@ import (
 	"heddle/core/policy/dispatch"
 	"heddle/core/shuffle"
 	"heddle/core/state"
+	"heddle/core/topology"
 )
 
 // Name is the policy's key in configuration, metrics and recordings.
@@ -100,11 +102,11 @@ func (r *rule) Passes(in *policy.Input) []dispatch.Pass {
 
 // Each implements dispatch.Index: the jobs that prefer the rack.
 func (r *rule) Each(in *policy.Input, _ int, u *state.User, try func(*state.Job) bool) {
-	key := listKey{everybody, in.Offer.Node.Rack.Index}
+	user := everybody
 	if u != nil {
-		key.user = u.Number()
+		user = u.Number()
 	}
-	for _, k := range r.plan.lists[key] {
+	for _, k := range topology.At(r.plan.lists, in.Offer.Node.Rack.Index)[user] {
 		if !try(in.View.Job(k.id)) {
 			return
 		}
@@ -124,10 +126,11 @@ func (r *rule) Order(in *policy.Input, c *dispatch.Candidate) bool {
 // least traffic goes first, else the most, and of equal ones that with the least or
 // most across nodes.
 func (r *rule) preferring(in *policy.Input, c *dispatch.Candidate, k *job) bool {
-	wanted, of := k.preferred(r.saturated), r.plan.choice(in.View, c.Job, k, c.Stage.Kind)
+	wanted := k.preferred(r.saturated)
 	if k.stage != c.Stage.Kind || wanted.Rack != in.Offer.Node.Rack.Index {
 		return false
 	}
+	of := r.plan.choice(in.View, c.Job, k, c.Stage.Kind)
 	c.Key = dispatch.Key{
 		First: traffic(float64(wanted.Cost), c.Stage), Second: acrossNodes(c.Job, c.Stage, of.Total, in.Offer.Node),
 		Reason: of.reason(c.Stage.Kind, r.saturated),
@@ -170,9 +173,12 @@ func (r *rule) fallback(in *policy.Input, c *dispatch.Candidate, k *job) bool {
 	if c.Stage.Kind == model.StageMap {
 		reason, takes = r.levels.Take(in, c.Job)
 	}
+	if !takes {
+		return false
+	}
 	wanted := r.plan.choice(in.View, c.Job, k, c.Stage.Kind).pick(r.saturated).Rack
 	c.Key = dispatch.Key{Reason: reason, Least: true, Elsewhere: wanted != shuffle.None && wanted != rack}
-	return takes
+	return true
 }
 
 // Launched implements dispatch.Launcher: the rack's wait is over.

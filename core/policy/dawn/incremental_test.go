@@ -73,9 +73,10 @@ func (w *world) step(p policy.Policy) {
 			s.Ask(w.scene.Nodes[0].ID, "")
 		}
 		n := w.c.View().Node(w.scene.Nodes[rack()].ID)
-		if j := w.c.View().Job(app.ID); n != nil && !j.State.Final() && j.Map.Pending > 0 {
-			level, _ := j.Map.Locality(n)
-			w.c.Assume(model.Placement{App: app.ID, Stage: model.StageMap, Node: n.ID, Locality: level})
+		stage := []model.Stage{model.StageMap, model.StageReduce}[w.draw(0, 1)]
+		if j := w.c.View().Job(app.ID); n != nil && !j.State.Final() && j.Stage(stage).Pending > 0 {
+			level, _ := j.Stage(stage).Locality(n)
+			w.c.Assume(model.Placement{App: app.ID, Stage: stage, Node: n.ID, Locality: level})
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"heddle/core/shuffle"
 	"heddle/core/state"
+	"heddle/core/topology"
 )
 
 // listKey names a list of jobs that prefer a rack in either state of the network,
@@ -74,9 +75,17 @@ func (k *job) preferred(saturated bool) shuffle.Pick {
 // list puts a job into the lists of the racks it prefers.
 func (o *onlinePlan) list(k *job) {
 	for _, key := range k.listKeys() {
-		list := o.lists[key]
-		if i, found := slices.BinarySearchFunc(list, k, byArrival); !found && key.rack != shuffle.None {
-			o.lists[key] = slices.Insert(list, i, k)
+		if key.rack == shuffle.None {
+			continue
+		}
+		o.lists = topology.Extend(o.lists, key.rack)
+		ofRack := &o.lists[key.rack]
+		if *ofRack == nil {
+			*ofRack = map[int][]*job{}
+		}
+		list := (*ofRack)[key.user]
+		if i, found := slices.BinarySearchFunc(list, k, byArrival); !found {
+			(*ofRack)[key.user] = slices.Insert(list, i, k)
 		}
 	}
 }
@@ -84,14 +93,17 @@ func (o *onlinePlan) list(k *job) {
 // unlist takes a job out of the lists it is in.
 func (o *onlinePlan) unlist(k *job, keys [2]listKey) {
 	for _, key := range keys {
-		list := o.lists[key]
+		if key.rack == shuffle.None || key.rack >= len(o.lists) {
+			continue
+		}
+		list := o.lists[key.rack][key.user]
 		i, found := slices.BinarySearchFunc(list, k, byArrival)
 		switch {
 		case !found:
 		case len(list) == 1:
-			delete(o.lists, key)
+			delete(o.lists[key.rack], key.user)
 		default:
-			o.lists[key] = slices.Delete(list, i, i+1)
+			o.lists[key.rack][key.user] = slices.Delete(list, i, i+1)
 		}
 	}
 }

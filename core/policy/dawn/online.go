@@ -21,7 +21,7 @@ import (
 type onlinePlan struct {
 	params Params
 	jobs   policy.Jobs[job]
-	lists  map[listKey][]*job
+	lists  []map[int][]*job // see listKey; by rack number, then by user, so that a rack nobody prefers costs no look-up
 
 	mark     state.Revision       // up to where the jobs follow the cluster
 	capacity state.Capacity       // that open follows
@@ -41,9 +41,10 @@ type job struct {
 	submitted model.Time
 
 	maps, reduces, other choice
-	mapsFrom             *state.Input // that maps were planned by, and no other rack has as much of; nil else
-	lateReduces          bool         // reduces are to be planned once somebody asks for them: see choice
-	output               int          // the rack where its output is planned, as far as others read it
+	mapsFrom             *state.Input   // that maps draws on; nil if it is not of known blocks, or racks changed
+	reducesFrom          state.Revision // that reduces draws on, as Job.MapsChanged has it; zero if it draws on anything else, or racks changed
+	lateReduces          bool           // reduces are to be planned once somebody asks for them: see choice
+	output               int            // the rack where its output is planned, as far as others read it
 
 	stage    model.Stage  // the one it is in, "" without anything to launch
 	max, dep shuffle.Pick // where that is wanted while the network is saturated, and while it is not
@@ -53,6 +54,7 @@ type job struct {
 // choice is where a stage of a job is wanted.
 type choice struct {
 	shuffle.Inflow              // what draws it
+	most           []int        // the open racks that hold most of it
 	max, dep       shuffle.Pick // max_r and dep_r; the same for a stage that is not the last
 	tentative      bool         // what draws it is expected, nothing of it has been seen
 	loses          bool         // dep_r sends more bytes across racks than the dependents save
@@ -101,7 +103,7 @@ func (o *onlinePlan) updateRacks(v state.View) {
 			o.open[r] = rack.Runs()
 		}
 		for _, k := range o.jobs.All() {
-			k.mapsFrom = nil
+			k.mapsFrom, k.reducesFrom = nil, state.Revision{}
 		}
 	}
 	if len(o.tied) > 0 && o.loads(v) {
@@ -188,7 +190,8 @@ func (o *onlinePlan) plan(v state.View, j *state.Job) {
 }
 
 // choice returns where a stage of a job is wanted. The reduces of a job on which no other counts are planned when they are
-// first asked for after the job has changed: that looks at all racks, and while a job launches maps nobody asks.
+// first asked for after the job has changed: that looks at all racks if its map output changed, and while a job launches
+// maps nobody asks.
 func (o *onlinePlan) choice(v state.View, j *state.Job, k *job, kind model.Stage) *choice {
 	if kind == model.StageReduce && k.lateReduces {
 		o.planReduces(v, j, k)
@@ -216,34 +219,22 @@ func (o *onlinePlan) field(v state.View, s *state.Stage) shuffle.Field {
 // input. An input that is not known is what the job's parents put out.
 func (o *onlinePlan) planMaps(v state.View, j *state.Job, k *job) {
 	c := &k.maps
-	if k.mapsFrom != nil && k.mapsFrom == j.Input {
-		return // one rack has most of it, whatever the maps did since
-	}
-	k.mapsFrom = nil
-	if c.tentative = len(j.Input.Blocks) == 0; c.tentative {
-		c.begin(len(o.open), nil)
-		for _, p := range v.Parents(j) {
-			o.addOutput(&c.Inflow, p.Job, j)
+	if k.mapsFrom != j.Input {
+		if c.tentative = len(j.Input.Blocks) == 0; c.tentative {
+			k.mapsFrom = nil
+			c.begin(len(o.open), nil)
+			for _, p := range v.Parents(j) {
+				o.addOutput(&c.Inflow, p.Job, j)
+			}
+		} else {
+			k.mapsFrom = j.Input
+			c.begin(len(o.open), j.Input.ByRack)
+			c.Total = j.Input.Bytes
 		}
-	} else {
-		c.begin(len(o.open), j.Input.ByRack)
-		c.Total = j.Input.Bytes
+		c.most = shuffle.Most(c.most, c.ByRack, o.open)
 	}
-	c.max = shuffle.MostOn(c.ByRack, c.Total, o.field(v, j.Map))
+	c.max = shuffle.PickOf(c.most, c.ByRack, c.Total, o.field(v, j.Map))
 	c.dep = c.max
-	if !c.tentative && c.isOnlyMost(o.open) {
-		k.mapsFrom = j.Input
-	}
-}
-
-// isOnlyMost reports whether no other open rack has as much as the preferred one.
-func (c *choice) isOnlyMost(open []bool) bool {
-	for r, b := range c.ByRack {
-		if c.max.Rack == shuffle.None || r != c.max.Rack && open[r] && b >= c.ByRack[c.max.Rack] {
-			return false
-		}
-	}
-	return true
 }
 
 // planReduces is the dependency-aware task assignment (eqs. 2 to 5).
@@ -255,8 +246,29 @@ func (c *choice) isOnlyMost(open []bool) bool {
 func (o *onlinePlan) planReduces(v state.View, j *state.Job, k *job) {
 	c := &k.reduces
 	k.lateReduces = false
+	if now := j.MapsChanged(); k.reducesFrom != now {
+		o.forecastOutput(j, k)
+		if k.reducesFrom = now; c.tentative || j.Graph != nil {
+			k.reducesFrom = state.Revision{}
+		}
+	}
+	f := o.field(v, j.Reduce)
+	c.max = shuffle.PickOf(c.most, c.ByRack, c.Total, f)
+	c.dep, c.loses = c.max, false
+	if in, unplaced := o.inflows(v, j); len(in) > 0 {
+		costs := shuffle.DependentCosts(nil, len(o.open), unplaced, in)
+		c.dep = shuffle.LeastDependent(costs, c.ByRack, c.Total, c.max, f)
+		if c.max.Rack != shuffle.None && c.dep.Rack != shuffle.None {
+			c.loses = c.dep.Cost-c.max.Cost > costs[c.max.Rack]-costs[c.dep.Rack]
+		}
+	}
+}
+
+// forecastOutput sets what draws a job's reduces.
+func (o *onlinePlan) forecastOutput(j *state.Job, k *job) {
+	c := &k.reduces
 	c.begin(len(o.open), nil)
-	if c.tentative = !j.Forecast(&o.forecast, len(o.open)); c.tentative {
+	if c.tentative = !j.ExpectOutput(&o.forecast, len(o.open)); c.tentative {
 		predicted := j.Predict()
 		c.Total = j.Output.Unplaced + predicted.MapOutput()*model.Bytes(max(j.Map.Tasks(), j.Map.Completed))
 		if k.maps.max.Rack != shuffle.None {
@@ -268,16 +280,7 @@ func (o *onlinePlan) planReduces(v state.View, j *state.Job, k *job) {
 			c.Total += c.ByRack[r]
 		}
 	}
-	f := o.field(v, j.Reduce)
-	c.max = shuffle.MostOn(c.ByRack, c.Total, f)
-	c.dep, c.loses = c.max, false
-	if in, unplaced := o.inflows(v, j); len(in) > 0 {
-		costs := shuffle.DependentCosts(nil, len(o.open), unplaced, in)
-		c.dep = shuffle.LeastDependent(costs, c.ByRack, c.Total, c.max, f)
-		if c.max.Rack != shuffle.None && c.dep.Rack != shuffle.None {
-			c.loses = c.dep.Cost-c.max.Cost > costs[c.max.Rack]-costs[c.dep.Rack]
-		}
-	}
+	c.most = shuffle.Most(c.most, c.ByRack, o.open)
 }
 
 // planGraph chooses by the job's own graph of stages (§III-B3): maps are the

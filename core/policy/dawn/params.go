@@ -82,7 +82,7 @@ func NewWith(p Params) (*dispatch.Dispatcher, error) {
 	kinds := []model.Stage{model.StageMap, model.StageReduce, model.StageOther}
 	r := &rule{
 		params: p, levels: policy.NewLevels(p.NodeDelay, p.NodeDelay),
-		plan:   onlinePlan{params: p, tied: map[model.AppID]bool{}, lists: map[listKey][]*job{}},
+		plan:   onlinePlan{params: p, tied: map[model.AppID]bool{}},
 		passes: []dispatch.Pass{passPreferring: {Kinds: kinds, Indexed: true, Together: p.Among == AmongAll}, passFallback: {Kinds: kinds}},
 	}
 	r.plan.jobs = policy.JobsLeaving(r.plan.forget)

@@ -74,13 +74,15 @@ func (q reduceRule) overlap(v state.View, j *state.Job, predicted *state.Predict
 	mapPhase := elapsed.Seconds() * float64(j.Map.Total) / float64(j.Map.Completed)
 	slowest := 0.0
 	for i, share := range s.share {
+		if share == 0 { // most racks have none
+			continue
+		}
 		if link := q.cluster.link[i]; link > 0 {
-			ok = true
 			slowest = max(slowest, share*(1-share)/link)
 		}
 	}
 	slowest *= float64(predicted.Shuffle) * float64(max(q.cluster.shuffling, 1))
-	return min(max(latest-slowest/mapPhase, earliest), latest), ok
+	return min(max(latest-slowest/mapPhase, earliest), latest), q.cluster.linked
 }
 
 // slower returns the lower of two capacities, of those that are known.

@@ -75,6 +75,7 @@ type facts struct {
 	journal *policy.Journal // of the present call
 
 	forecast shuffle.Forecast // of the job whose reduces are spread
+	leveling shuffle.Leveling
 
 	// Of the present offer:
 	congested bool        // the network, for the node's rack
@@ -197,7 +198,7 @@ func (r *rule) Order(in *policy.Input, c *dispatch.Candidate) bool {
 // Wanted implements dispatch.Waiter: the racks where ReduceNum is not reached.
 func (r *rule) Wanted(v state.View, j *state.Job, _ *state.Stage, racks []int) []int {
 	spread := r.reduces.spreadOf(v, j, &r.jobs.Of(j).predicted)
-	counts := spread.counted()
+	counts := r.reduces.counted(spread)
 	for _, rack := range spread.racks {
 		if j.Reduce.Launched(rack) < counts[rack] {
 			racks = append(racks, rack)

@@ -30,7 +30,7 @@ func (r *rule) reduceTargets(v state.View, j *state.Job) dispatch.Targets {
 	case !r.params.CARTS:
 	case s.known:
 		t.Reason = model.ReasonMapOutput
-		t.Racks = slices.Clone(s.targets(v))
+		t.Racks = slices.Clone(r.reduces.targets(v, s))
 	case !predicted.Predicted:
 		t.Reason = model.ReasonUnpredicted
 	}
@@ -73,7 +73,7 @@ func toLaunch(s *state.Stage) int { return s.Tasks() - s.Completed - s.Running }
 func (r *rule) congestedFor(v state.View, j *state.Job, s *spread) bool {
 	all := false
 	for i, rack := range v.Racks() {
-		if !rack.Runs() || (s.known && j.Reduce.Launched(i) >= s.counted()[i]) {
+		if !rack.Runs() || (s.known && j.Reduce.Launched(i) >= r.reduces.counted(s)[i]) {
 			continue
 		}
 		if !r.isCongested(rack) {

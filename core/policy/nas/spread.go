@@ -1,9 +1,10 @@
 package nas
 
 import (
+	"slices"
+
 	"heddle/core/model"
 	"heddle/core/policy"
-	"heddle/core/shuffle"
 	"heddle/core/state"
 )
 
@@ -65,24 +66,26 @@ func (q reduceRule) spreadOf(v state.View, j *state.Job, predicted *state.Predic
 // by where they were launched. A rack without running nodes has none, whatever it
 // stores. Maps of which no size is known count alike.
 func (q reduceRule) divide(j *state.Job, s *spread) {
-	s.share, s.output = s.share[:0], 0
+	racks := len(q.cluster.runs)
+	s.share, s.output = slices.Grow(s.share[:0], racks)[:racks], 0
+	clear(s.share)
 	f := &q.forecast
 	sum := 0.0
-	known := j.Forecast(f, len(q.cluster.runs))
-	for i, runs := range q.cluster.runs {
-		output := 0.0
-		if runs {
-			output = f.ByRack[i]
+	known := j.ExpectOutput(f, racks)
+	for i, output := range f.ByRack {
+		if output != 0 && q.cluster.runs[i] { // most racks have none
+			s.share[i] = output
 			sum += output
 		}
-		s.share = append(s.share, output)
 	}
 	s.known = known && sum > 0
 	if s.fresh = false; !s.known {
 		return
 	}
-	for i := range s.share {
-		s.share[i] /= sum
+	for i, output := range s.share {
+		if output != 0 {
+			s.share[i] = output / sum
+		}
 	}
 	if f.Sized {
 		s.output = sum
@@ -92,11 +95,11 @@ func (q reduceRule) divide(j *state.Job, s *spread) {
 // counted returns ReduceNum (equation 4): fractions rounded so that the busiest uplink
 // carries least, computed when they are asked for. It is empty as long as no map
 // output is known.
-func (s *spread) counted() []int {
+func (q reduceRule) counted(s *spread) []int {
 	if !s.fresh {
 		s.fresh, s.counts, s.racks, s.wants = true, s.counts[:0], s.racks[:0], s.wants[:0]
 		if s.known {
-			s.counts = shuffle.Level(s.share, s.from.reduces)
+			s.counts = q.leveling.Level(s.counts, s.share, s.from.reduces)
 		}
 		for rack, count := range s.counts {
 			if count > 0 {
@@ -108,8 +111,8 @@ func (s *spread) counted() []int {
 }
 
 // targets returns ReduceNum as the racks of a plan, which belong to the spread.
-func (s *spread) targets(v state.View) []model.RackTarget {
-	if counts := s.counted(); len(s.wants) < len(s.racks) {
+func (q reduceRule) targets(v state.View, s *spread) []model.RackTarget {
+	if counts := q.counted(s); len(s.wants) < len(s.racks) {
 		for _, i := range s.racks {
 			s.wants = append(s.wants, model.RackTarget{Rack: v.Racks()[i].ID, Count: counts[i], Share: s.share[i], Bytes: model.Bytes(s.share[i]*s.output + 0.5)})
 		}
@@ -122,6 +125,6 @@ func (s *spread) targets(v state.View) []model.RackTarget {
 // as no map output is known it is reached nowhere.
 func (q reduceRule) wanted(v state.View, j *state.Job, predicted *state.Prediction, rack int) bool {
 	s := q.spreadOf(v, j, predicted)
-	counts := s.counted()
+	counts := q.counted(s)
 	return !s.known || (rack < len(counts) && j.Reduce.Launched(rack) < counts[rack])
 }

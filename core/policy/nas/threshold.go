@@ -18,9 +18,10 @@ type overview struct {
 	mapMemory float64 // MiB of an average map, 0 when no job has told
 	shuffling int     // jobs with running reduces
 
-	nodes state.NodesRevision
-	runs  []bool    // racks with running nodes, by rack number
-	link  []float64 // their uplinks' capacity in the slower direction, bytes/s; 0 where it is not known
+	nodes  state.NodesRevision
+	runs   []bool    // racks with running nodes, by rack number
+	link   []float64 // their uplinks' capacity in the slower direction, bytes/s; 0 where it is not known
+	linked bool      // it is known of any
 }
 
 // look takes note of the racks when they changed.
@@ -29,10 +30,11 @@ func (o *overview) look(v state.View) {
 	if nodes == o.nodes {
 		return
 	}
-	o.nodes, o.runs, o.link = nodes, o.runs[:0], o.link[:0]
+	o.nodes, o.runs, o.link, o.linked = nodes, o.runs[:0], o.link[:0], false
 	for _, rack := range v.Racks() {
 		o.runs = append(o.runs, rack.Runs())
-		o.link = append(o.link, float64(slower(rack.Link.Out, rack.Link.In)))
+		link := float64(slower(rack.Link.Out, rack.Link.In))
+		o.link, o.linked = append(o.link, link), o.linked || link > 0
 	}
 }
 

@@ -168,8 +168,8 @@ func TestReduceNum(t *testing.T) {
 			p.cluster.refresh(&policy.Input{View: v})
 			j := v.Job("1")
 			predicted := j.Predict()
-			s := p.reduces.spreadOf(v, j, &predicted)
-			if diff := cmp.Diff(tc.want, s.counted()); diff != "" && len(tc.want)+len(s.counted()) > 0 {
+			counts := p.reduces.counted(p.reduces.spreadOf(v, j, &predicted))
+			if diff := cmp.Diff(tc.want, counts); diff != "" && len(tc.want)+len(counts) > 0 {
 				t.Errorf("ReduceNum (-want +got):\n%s", diff)
 			}
 			if got := p.reduces.wanted(v, j, &predicted, 2); got != (tc.done == nil) {

@@ -3,7 +3,6 @@ package shufflewatcher
 import (
 	"heddle/core/model"
 	"heddle/core/policy"
-	"heddle/core/shuffle"
 	"heddle/core/state"
 )
 
@@ -79,7 +78,7 @@ func (r *rule) place(v state.View, j *state.Job, m *mapChoice, c *reduceChoice) 
 	sum := 0.0
 	switch f := &r.forecast; {
 	case r.params.FromLaunches:
-		if j.Forecast(f, len(v.Racks())) {
+		if j.ExpectOutput(f, len(v.Racks())) {
 			sum = weigh(v, c.share, f.ByRack)
 		}
 		if f.Sized {
@@ -100,19 +99,21 @@ func (r *rule) place(v state.View, j *state.Job, m *mapChoice, c *reduceChoice) 
 		c.counts = c.counts[:0]
 		return
 	}
-	for i := range c.share {
-		c.share[i] /= sum
+	for i, weight := range c.share {
+		if weight != 0 { // most racks have none
+			c.share[i] = weight / sum
+		}
 	}
-	c.counts = shuffle.Level(c.share, c.from.reduces)
+	c.counts = r.leveling.Level(c.counts, c.share, c.from.reduces)
 }
 
 // weigh sets the weight of every rack that runs nodes and returns their sum.
 func weigh[T float64 | model.Bytes](v state.View, share []float64, of []T) float64 {
 	sum := 0.0
-	for r := range share {
-		share[r] = 0
-		if r < len(of) && v.Racks()[r].Runs() {
-			share[r] = float64(of[r])
+	clear(share)
+	for r, weight := range of[:min(len(of), len(share))] {
+		if weight != 0 && v.Racks()[r].Runs() { // most racks have none
+			share[r] = float64(weight)
 			sum += share[r]
 		}
 	}

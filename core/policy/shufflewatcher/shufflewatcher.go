@@ -55,9 +55,10 @@ type rule struct {
 	jobs      policy.Jobs[jobState]
 	samp      sampScratch
 	forecast  shuffle.Forecast // of the job that reduces are placed for
-	racks     uint64           // what choices were made for, as state.Capacity tells racks apart
-	journal   *policy.Journal  // of the present call
-	saturated bool             // the uplink, for the present offer
+	leveling  shuffle.Leveling
+	racks     uint64          // what choices were made for, as state.Capacity tells racks apart
+	journal   *policy.Journal // of the present call
+	saturated bool            // the uplink, for the present offer
 }
 
 // jobState is what is kept of one live job.

@@ -37,6 +37,12 @@ type Changes struct {
 
 // Add records that a job changed, or something that readers derive from it.
 func (l *Changes) Add(j *Job) {
+	l.addOther(j)
+	j.indexes.mapsChanged = Revision{l, l.n}
+}
+
+// addOther records a change that its maps have no part in.
+func (l *Changes) addOther(j *Job) {
 	l.jobs[l.n%logged] = j
 	l.n++
 }

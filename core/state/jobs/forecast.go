@@ -12,6 +12,21 @@ const unknownDeviation = 0.5
 // is reported counts where it lies, and maps of which no output is known as much as those that are known lead to
 // expect, where they run. It reports false while no map was launched and none is bound to racks.
 func (j *Job) Forecast(f *shuffle.Forecast, racks int) (known bool) {
+	m := j.mapFacts()
+	if deviation, known := j.Map.completed.Deviation(); known {
+		m.Deviation = deviation
+	}
+	return f.Expect(&m, racks)
+}
+
+// ExpectOutput is Forecast without how far off it may be, at less cost.
+func (j *Job) ExpectOutput(f *shuffle.Forecast, racks int) (known bool) {
+	m := j.mapFacts()
+	return f.ExpectOutput(&m, racks)
+}
+
+// mapFacts returns what a forecast is made of, apart from a measured deviation.
+func (j *Job) mapFacts() shuffle.MapFacts {
 	s := j.Map
 	m := shuffle.MapFacts{Launched: s.launched, Complete: s.completed.ByRack(), Total: s.Tasks(), Done: s.Completed, Bound: j.reported.asks.bound, Local: s.demand.ByRack(), Deviation: unknownDeviation}
 	m.Reported, m.Output = s.completed.Reported()
@@ -26,10 +41,7 @@ func (j *Job) Forecast(f *shuffle.Forecast, racks int) (known bool) {
 		}
 	}
 	m.Each, m.Silent = j.outputOfMaps(&m)
-	if deviation, known := s.completed.Deviation(); known {
-		m.Deviation = deviation
-	}
-	return f.Expect(&m, racks)
+	return m
 }
 
 // outputOfMaps returns what a map that is not complete is expected to output, and what one that is complete and has

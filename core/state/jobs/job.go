@@ -71,13 +71,14 @@ func (l liveContainers) total() int {
 
 // jobIndexes is where a job is in the indexes over all jobs.
 type jobIndexes struct {
-	number    int
-	queue     *Queue
-	queueUser *QueueUser     // its user's part of the queue
-	published *snapshot.App  // as last published, nil if the job changed since
-	forgotten bool           // the job is in no index any more
-	assumed   model.Resource // what the current what-if adds to what it has
-	listing   uint64         // the last list of applications that had it
+	number      int
+	queue       *Queue
+	queueUser   *QueueUser     // its user's part of the queue
+	published   *snapshot.App  // as last published, nil if the job changed since
+	forgotten   bool           // the job is in no index any more
+	mapsChanged Revision       // see Job.MapsChanged
+	assumed     model.Resource // what the current what-if adds to what it has
+	listing     uint64         // the last list of applications that had it
 }
 
 // stageKinds is how many stages a container can belong to, and stageIndex their
@@ -117,6 +118,10 @@ func (j *Job) stages() [3]*Stage { return [3]*Stage{j.Map, j.Reduce, j.Other} }
 // so that a slice can hold what is known of jobs. Another job gets it once this
 // one is forgotten.
 func (j *Job) Number() int { return j.indexes.number }
+
+// MapsChanged returns when anything about the job changed last, apart from tasks other than maps that are assumed to run.
+// Where its map output will lie stays the same as long as this does.
+func (j *Job) MapsChanged() Revision { return j.indexes.mapsChanged }
 
 // Usage returns what the job has, with what the current what-if assumes.
 func (j *Job) Usage() model.Resource { return j.Allocated.Add(j.indexes.assumed) }

@@ -12,7 +12,11 @@ func (x *Index) Assume(j *Job, s *Stage, n *nodes.Node, level model.Locality, si
 	host, rack := n.HostNumber(), n.Rack.Index
 	x.Users.assume(j, s, sign)
 	x.Queues.addUsage(j, s.Capability.Times(int64(sign)))
-	x.Changes.Add(j)
+	if s.Kind == model.StageMap {
+		x.Changes.Add(j)
+	} else {
+		x.Changes.addOther(j)
+	}
 	s.Pending -= sign
 	s.Running += sign
 	s.launched = topology.Extend(s.launched, rack)
