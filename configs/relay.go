@@ -148,10 +148,15 @@ type RelayLimits struct {
 	// rack. If the plan's racks are all full, an ask waits for a third of its deadline, and not
 	// less than this.
 	FullAfter strict.Duration `yaml:"full_after" default:"5s" range:"1s..1h" advanced:"true"`
-	// The longest the relay holds an ask back if the policy wants it. `0s` never holds. A
+	// How long the relay holds asks back in all without a container being granted, if a plan
+	// wants it. `0s` never holds. A
 	// hold requires `relay.peers`: if the only heddle dies, nothing ends its holds, and the
 	// job hangs.
 	HoldMax strict.Duration `yaml:"hold_max" range:"0s..1h"`
+	// Whether plans hold what applications ask for in the policy's order: what is asked for by
+	// applications whose turn has not come waits, up to `relay.limits.hold_max`. By default only
+	// holds that a policy asks for are made.
+	HoldByRank bool `yaml:"hold_by_rank"`
 	// Whether the relay may hold asks without a second heddle, at the risk that
 	// `relay.limits.hold_max` describes.
 	HoldWithoutPeer bool `yaml:"hold_without_peer" advanced:"true"`

@@ -74,6 +74,7 @@ func TestRelayProblems(t *testing.T) {
 		{"haincomplete", "mode: enforce\nresource_manager: {urls: [\"http://rm:8088\"]}", []string{"haincomplete/yarn-site.xml:7 yarn.resourcemanager.ha.rm-ids: relay.listeners: ResourceManager \"rm2\" has no address"}},
 		{"ha", "mode: enforce\nrelay: {listen: \"10.0.0.5:65535\"}", []string{"relay.listeners: 10.0.0.5:65535 leaves no port for ResourceManager 2"}},
 		{"clientsimple", "mode: enforce", []string{"yarn.resourcemanager.scheduler.address: relay.listeners[0].upstream: 127.0.0.1:7930 is a relay, not the ResourceManager"}},
+		{"single", "mode: enforce\nrelay: {limits: {hold_by_rank: true}}", []string{":2: relay.limits.hold_by_rank: holds nothing with hold_max 0s"}},
 		{"single", "mode: enforce\nrelay: {limits: {hold_max: 10s}}", []string{":2: relay.limits.hold_max: 10s: a hold needs a second heddle, named by relay.peers"}},
 		{"single", "mode: enforce\nrelay: {peers: [\"master.example.com:8030\"]}", []string{"master.example.com:8030 is a relay"}},
 	}

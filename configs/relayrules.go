@@ -27,6 +27,9 @@ func (c *Config) relayRules(v *strict.Validator) {
 			v.Add(step.after, fmt.Sprintf("%s is not shorter than %s %s: it would never happen", *step.after, step.name, *step.deadline), step.deadline)
 		}
 	}
+	if l.HoldByRank && l.HoldMax == 0 {
+		v.Add(&l.HoldByRank, "holds nothing with hold_max 0s; give hold_max, such as 10m", &l.HoldMax)
+	}
 	if l.HoldMax > 0 && len(c.Relay.Peers) == 0 && !l.HoldWithoutPeer {
 		v.Add(&l.HoldMax, fmt.Sprintf("%s: a hold needs a second heddle, named by relay.peers: if the only one dies, nothing ends its holds and the jobs hang. "+
 			"0s never holds; %s: true takes the risk", l.HoldMax, v.Path(&l.HoldWithoutPeer)), &c.Relay.Peers, &l.HoldWithoutPeer)

@@ -76,6 +76,8 @@ several seeds the table shows the median, with the minimum and maximum in bracke
 	f.StringVar(&o.Relay, "relay", "", "run each policy outside `SCHEDULER`, itself a policy: its plans restrict asks as heddle's relay does")
 	f.DurationVar(&o.RelayPin, "relay-pin", simulation.RelayPin, "how long reduces wait for their planned racks")
 	f.DurationVar(&o.RelayTrim, "relay-trim", simulation.RelayTrim, "how long maps wait for their planned racks")
+	f.DurationVar(&o.RelayHold, "relay-hold", 0, "how long asks are held in all without a container; 0 never holds")
+	f.BoolVar(&o.RelayOrder, "relay-order", false, "hold what jobs ask for until those before them by rank have what they ask for")
 	f.DurationVar(&o.RelayMax, "relay-max", simulation.RelayMax, "how long they wait at most, whether or not other racks could serve them")
 	f.StringVar(&o.Report, "report", "", "write a page with plots of the results, index.html, into the directory `DIR`")
 	out.flag(cmd)
@@ -100,7 +102,7 @@ func collectAt(percent int) {
 func simulateFlags() []string {
 	return []string{
 		"workload", "cluster", "policies", "param", "seed", "jobs", "lenient", "slowstart", "no-writes", "heartbeat", "network-step", "parallel-copies", "am-start", "straggler", "speculation", "lose",
-		"relay", "relay-pin", "relay-trim", "relay-max", "report", "output",
+		"relay", "relay-pin", "relay-trim", "relay-max", "relay-hold", "relay-order", "report", "output",
 	}
 }
 

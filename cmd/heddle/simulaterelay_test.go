@@ -31,6 +31,19 @@ func TestSimulateRelay(t *testing.T) {
 	}
 }
 
+// With --relay-order NUM, which names no racks, changes what the scheduler does: the small job goes first.
+func TestSimulateRelayOrder(t *testing.T) {
+	t.Parallel()
+	mean := func(flags ...string) float64 {
+		args := append([]string{"--workload", "synth:shufflewatcher,scale=0.01,users=6,mean_s=10", "--cluster", simCluster4, "--policies", "num", "--relay", "fair"}, flags...)
+		return simulated(t, args...).Runs[0].JCT.Mean
+	}
+	without, with := mean(), mean("--relay-order", "--relay-hold", "1h")
+	if with > 0.9*without {
+		t.Errorf("the mean completion time is %.1f s with the order, %.1f s without", with, without)
+	}
+}
+
 // What cannot be is refused.
 func TestSimulateRelayRefuses(t *testing.T) {
 	t.Parallel()
@@ -40,6 +53,7 @@ func TestSimulateRelayRefuses(t *testing.T) {
 	}{
 		{[]string{"--relay", "yarn"}, `--relay: policy "yarn": unknown`},
 		{[]string{"--relay", "capacity", "--relay-pin", "0s"}, "must be above 0"},
+		{[]string{"--relay", "capacity", "--relay-order"}, "above 0 with --relay-order"},
 		{[]string{"--relay", "capacity", "--cluster", simSlots}, "--relay: not with map_slots and reduce_slots"},
 		{[]string{"--am-start", "1s", "--cluster", simSlots}, "--am-start: not with map_slots and reduce_slots"},
 	} {

@@ -57,28 +57,3 @@ func (k *key) since() model.Time {
 func (k *key) older(now model.Time, than model.Duration) bool {
 	return len(k.Batches) > 0 && now.Sub(k.since()) >= than
 }
-
-// hold is the one hold of a key. It may be interrupted by the application
-// dropping the key; once it ended, it is over for good.
-type hold struct {
-	Active bool
-	Over   bool
-	Start  model.Time
-	Until  model.Time
-}
-
-// endHold ends a hold. The time held does not count as waiting.
-func (k *key) endHold(now model.Time) {
-	h := &k.Hold
-	h.Active, h.Over = false, true
-	end := max(h.Start, min(now, h.Until))
-	for i := range k.Batches {
-		b := &k.Batches[i]
-		switch {
-		case b.At <= h.Start:
-			b.At = b.At.Add(end.Sub(h.Start))
-		case b.At < end:
-			b.At = end
-		}
-	}
-}

@@ -76,10 +76,13 @@ type Response struct {
 
 // Target is what the plan in force wants of one stage.
 type Target struct {
-	Racks  []model.RackTarget // by falling count; counts include the tasks that ran or run; empty: every rack will do
-	Hold   bool
-	Until  model.Time // when the hold ends
-	Reason model.Reason
+	Racks []model.RackTarget // by falling count; counts include the tasks that ran or run; empty: every rack will do
+	// Hold says that the stage is to have at most MaxRunning containers at a time until Until: what more it waits for is
+	// held back.
+	Hold       bool
+	MaxRunning int
+	Until      model.Time
+	Reason     model.Reason
 }
 
 // Host is one node that could be named in an ask.
@@ -128,7 +131,7 @@ type Limits struct {
 	PinDeadline  model.Duration
 	TrimDeadline model.Duration // the same for maps, also those without local rows
 	WaitMax      model.Duration // the longest an ask is steered, whatever others could do; 0 is DefaultWaitMax
-	HoldMax      model.Duration // the longest hold; 0 never holds
+	HoldMax      model.Duration // how long asks are held in all without a container being granted; 0 never holds
 	WidenAfter   model.Duration // how long maps wait for a node of their own, and spread asks for an even spread, before every host of the rack will do
 	// FullAfter is how long a rack may grant nothing while it has no room before the next rack is asked. Where no planned
 	// rack has room, an ask waits for a third of its deadline, and for FullAfter at least.

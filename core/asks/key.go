@@ -13,6 +13,7 @@ type key struct {
 	keyState
 	plan     plan     // as last looked at
 	callRows callRows // of the call at hand
+	ask      int32    // how many containers the call at hand asks for, of those outstanding
 	recent   recent
 }
 
@@ -87,6 +88,7 @@ type shown struct {
 	Reason   model.Reason
 	Since    model.Time
 	Deadline model.Time
+	Held     int32 // of the containers outstanding
 }
 
 func newKey(k Key) *key {

@@ -30,11 +30,16 @@ func (o *outbox) step(k Key, stage model.Stage, action model.Action, cause model
 // add wants a row.
 func (o *outbox) add(r Row) { o.want = append(o.want, r) }
 
-// own wants the application's own rows, less what was granted since.
+// own wants the application's own rows, less what was granted since, and ANY for no more than is asked for now: the
+// schedulers allocate no more than that, whatever the other rows have.
 func (o *outbox) own(k *key) {
 	o.want = o.want[:0]
 	for name, r := range k.Own { // order-free: sorted below
-		if n := r.left(); n > 0 {
+		n := r.left()
+		if name == model.AnyName {
+			n = min(n, k.ask)
+		}
+		if n > 0 {
 			o.add(k.row(name, n, r.Relax))
 		}
 	}

@@ -11,7 +11,7 @@ import (
 func (p *racks) pin() verdict {
 	v := verdict{action: model.ActionPin}
 	moved := p.turn()
-	p.share(p.k.outstanding())
+	p.share(p.k.ask)
 	if p.overflow() || moved {
 		v.event = model.ActionNextRack
 	}

@@ -33,7 +33,7 @@ func (p *plan) isCurrent(k *key, in *Intent) bool {
 }
 
 func (t *Target) equal(o *Target) bool {
-	return t.Hold == o.Hold && t.Until == o.Until && t.Reason == o.Reason && slices.Equal(t.Racks, o.Racks)
+	return t.Hold == o.Hold && t.MaxRunning == o.MaxRunning && t.Until == o.Until && t.Reason == o.Reason && slices.Equal(t.Racks, o.Racks)
 }
 
 // refresh brings the plan up to date.

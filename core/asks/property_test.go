@@ -30,6 +30,7 @@ type world struct {
 	untold  []asks.Grant
 	running []asks.ContainerID
 	waits   map[asks.Key]model.Time // since when nothing was granted or taken back
+	strict  map[asks.Key]model.Time // since when ANY is strict
 	steered bool                    // an edit was made
 }
 
@@ -44,7 +45,7 @@ func TestProperties(t *testing.T) {
 		w := &world{
 			rig: newRig(l, base), t: t, limits: l, base: base, twin: asks.New(l),
 			own: map[asks.Key]map[string]int32{}, said: map[asks.Key]bool{}, rm: map[asks.Key]map[string]asks.Row{},
-			waits: map[asks.Key]model.Time{},
+			waits: map[asks.Key]model.Time{}, strict: map[asks.Key]model.Time{},
 		}
 		t.Repeat(map[string]func(*rapid.T){
 			"call":     func(t *rapid.T) { w.t = t; w.call() },
@@ -153,6 +154,7 @@ func (w *world) plan() {
 	}
 	if w.pick(0, 3) == 0 {
 		target.Hold, target.Until = true, w.now.Add(model.Duration(w.pick(0, 60))*model.Second)
+		target.MaxRunning = w.pick(0, 3) * w.pick(0, 4)
 	}
 	w.plans[stage] = target
 }
@@ -218,6 +220,7 @@ func (w *world) call() {
 	}
 	w.apply(rows)
 	w.checkKeys(first)
+	w.checkProgress()
 	room := size().Times(int64(w.pick(0, 2)))
 	a := asks.Response{Granted: w.untold, Headroom: &room}
 	for _, g := range w.untold {
@@ -290,8 +293,17 @@ func (w *world) checkKeys(now model.Time) {
 	for _, k := range w.table.Keys() {
 		id := key(int32(k.Priority))
 		rows := w.rm[id]
-		if r, asked := rows[model.AnyName]; asked && !r.Relax && now.Sub(w.waits[id]) >= w.limits.WaitMax+w.limits.HoldMax {
-			w.t.Fatalf("%v waits strictly for %v: %+v", id, now.Sub(w.waits[id]), k)
+		r, asked := rows[model.AnyName]
+		switch since, was := w.strict[id]; {
+		case !asked || r.Relax:
+			delete(w.strict, id)
+		case !was:
+			w.strict[id] = now
+		case now.Sub(max(since, w.waits[id])) >= w.limits.WaitMax+w.limits.HoldMax:
+			w.t.Fatalf("%v waits strictly for %v: %+v", id, now.Sub(since), k)
+		}
+		if r, asked := rows[model.AnyName]; asked && k.Action == "" && len(w.untold) == 0 && len(k.Asked) > 0 && r.Count != w.own[id][model.AnyName] {
+			w.t.Fatalf("%v is passed, %d are asked for and the application waits for %d: %+v", id, r.Count, w.own[id][model.AnyName], k)
 		}
 		if k.Action == "" || w.intent.Advise {
 			if r, asked := rows[model.AnyName]; asked && !r.Relax && len(k.Asked) > 0 {
@@ -322,16 +334,47 @@ func (w *world) checkSteered(k *model.RelayKey, rows map[string]asks.Row) {
 			sums[w.base.RackOf[r.ResourceName]] += r.Count
 		}
 	}
-	if k.Action == model.ActionHold && racks == 0 && len(sums) == 0 {
+	if k.Action == model.ActionHold {
+		w.checkHeld(k, rows, all)
 		return
 	}
-	if racks != all {
+	if racks != all-k.Held {
 		w.t.Fatalf("racks have %d, %s has %d: %+v", racks, model.AnyName, all, k)
 	}
 	for _, r := range k.Sent {
 		if strings.HasPrefix(r.ResourceName, "/") && sums[model.RackID(r.ResourceName)] < r.Count && k.Action == model.ActionPin {
 			w.t.Fatalf("hosts of %s have %d of %d: %+v", r.ResourceName, sums[model.RackID(r.ResourceName)], r.Count, k)
 		}
+	}
+}
+
+// checkHeld: of a key that is held and not tied to racks, none or fewer are asked for than the application waits for. There
+// is one at least if no container runs, of the application or, of maps, of the stage.
+func (w *world) checkHeld(k *model.RelayKey, rows map[string]asks.Row, all int) {
+	w.t.Helper()
+	waits, strict := int(w.own[key(int32(k.Priority))][model.AnyName]), !rows[model.AnyName].Relax
+	if strict && (len(k.Sent) != 1 || all != waits) || !strict && all != waits-k.Held {
+		w.t.Fatalf("%d of %d are held, and %d are asked for: %+v", k.Held, waits, all, k)
+	}
+}
+
+// checkProgress: an application without a container has one asked for that may be granted, if it waits for any.
+func (w *world) checkProgress() {
+	w.t.Helper()
+	if len(w.running)+len(w.untold) > 0 || w.intent.Advise {
+		return
+	}
+	waits := 0
+	for _, k := range w.table.Keys() {
+		if len(k.Asked) == 0 {
+			continue
+		}
+		if waits++; k.Held < int(w.own[key(int32(k.Priority))][model.AnyName]) {
+			return
+		}
+	}
+	if waits > 0 {
+		w.t.Fatalf("nothing runs, and all that is waited for is held: %+v", w.table.Keys())
 	}
 }
 

@@ -18,6 +18,9 @@ type round struct {
 	out   outbox
 	racks racks
 	tally map[tallyKey]int
+	// demand is how many containers of a stage run and have been asked for so far in this call; asked is the sum of the latter.
+	demand map[model.Stage]int32
+	asked  int32
 }
 
 // tallyKey is one rack of a stage.
@@ -82,11 +85,15 @@ func (r *round) readRows() {
 // decide makes the rows of every key.
 func (r *round) decide() {
 	clear(r.tally)
+	clear(r.demand)
+	r.asked = 0
 	for _, k := range r.keys {
 		if k.outstanding() > 0 {
 			k.plan.refresh(k, r.in)
 		}
-		for rack, n := range k.Granted { // order-free: sums
+		k.ask = 0
+		r.demand[k.plan.stage] += int32(k.Running) //nolint:gosec // at most maxRunning
+		for rack, n := range k.Granted {           // order-free: sums
 			r.tally[tallyKey{k.plan.stage, rack}] += n
 		}
 	}
@@ -131,17 +138,29 @@ func (r *round) decideKey(k *key) {
 // verdict decides what becomes of a key.
 func (r *round) verdict(k *key) verdict {
 	cause := r.passCause(k)
-	if cause == "" && r.holds(k) {
+	if cause != "" {
+		r.endHold(k)
+		k.ask = k.outstanding()
+		return passFor(cause)
+	}
+	k.ask = r.allowed(k)
+	r.demand[k.plan.stage] += k.ask
+	r.asked += k.ask
+	if k.ask == 0 {
 		r.out.want = append(r.out.want[:0], k.strictAny())
 		return verdict{action: model.ActionHold, deadline: k.Hold.Until}
 	}
-	if k.Hold.Active {
-		k.endHold(r.now)
-		r.change()
+	v := r.onRacks(k)
+	if v.action == "" && k.ask < k.outstanding() {
+		r.out.own(k)
+		return verdict{action: model.ActionHold, deadline: k.Hold.Until}
 	}
+	return v
+}
+
+// onRacks decides whether and how a key is tied to racks.
+func (r *round) onRacks(k *key) verdict {
 	switch {
-	case cause != "":
-		return passFor(cause)
 	case k.hasGivenUp() || r.limit(k) <= 0:
 		return passFor(model.PassDeadline)
 	case len(k.plan.target.Racks) == 0 && k.plan.target.Reason.Unties():
@@ -231,42 +250,11 @@ func (r *round) limit(k *key) model.Duration {
 	return r.limits.PinDeadline
 }
 
-// holds decides whether a key is held at this call, and for how long.
-func (r *round) holds(k *key) bool {
-	h, target := &k.Hold, &k.plan.target
-	start := r.now
-	if h.Active {
-		start = h.Start
-	}
-	until := min(target.Until, start.Add(r.limits.HoldMax))
-	tooLate := !h.Active && (k.hasGivenUp() || k.older(r.now, r.limits.WaitMax))
-	if h.Over || !target.Hold || r.now >= until || tooLate || r.starvesMaps(k) {
-		return false
-	}
-	if !h.Active || h.Until != until {
-		*h = hold{Active: true, Start: start, Until: until}
-		r.change()
-	}
-	r.wake(until)
-	return true
-}
-
-// starvesMaps reports whether holding a key could make the application kill
-// running reduces for maps that it believes have no room (hadoop.md 5.4).
-func (r *round) starvesMaps(k *key) bool {
-	if k.plan.stage != model.StageReduce || k.Running == 0 {
-		return false
-	}
-	return slices.ContainsFunc(r.keys, func(o *key) bool {
-		return o.plan.stage == model.StageMap && o.outstanding() > 0
-	})
-}
-
 // show keeps what people are told of a key.
 func (r *round) show(k *key, v verdict) {
 	s := shown{Action: v.action, Cause: v.cause, Stage: k.plan.stage, Deadline: v.deadline}
 	if v.action != "" {
-		s.Reason, s.Since = k.plan.target.Reason, k.Shown.Since
+		s.Reason, s.Since, s.Held = k.plan.target.Reason, k.Shown.Since, k.outstanding()-k.ask
 		if v.action != k.Shown.Action {
 			s.Since = r.now
 		}
@@ -310,6 +298,7 @@ func (r *round) put(k *key, full bool) (sent bool) {
 func (r *round) pass(k *key, cause model.PassCause) {
 	r.recordPassed(k)
 	sent := false
+	k.ask = k.outstanding()
 	if k.Steered || k.Resend {
 		k.Steered = false
 		r.change()

@@ -19,7 +19,7 @@ import (
 //	cluster racks=2 nodes=2 containers=2
 //	limits pin=60 trim=20 hold=30 widen=5 full=10 spread=even keys=2 rows=10
 //	                                        another attempt, which has just registered
-//	plan reduce r1=3 r2=1 [hold until=20]   or: plan reduce none
+//	plan reduce r1=3 r2=1 [hold most=2 until=20]   or: plan reduce none
 //	site [lost=(w11)] [full=(r1)]           what the cluster is from now on
 //	intent [advise] [pass=stale]
 //	am t=3 [id=2] [release=(1)] [deny=(w11)] [allow=(w11)] [scheduling]
@@ -153,6 +153,8 @@ func (s *script) plan(t *testing.T, d *datadriven.TestData) {
 			target.Reason = model.ReasonUncertain
 		case "hold":
 			target.Hold, target.Reason = true, model.ReasonHoldWhileSaturated
+		case "most":
+			target.MaxRunning = integer(t, a.Vals[0])
 		case "until":
 			target.Until = model.Time(integer(t, a.Vals[0])) * 1000
 		default:
@@ -263,6 +265,9 @@ func (s *script) keys() string {
 		fmt.Fprintf(&b, "%d %s: asked [%s], sent [%s]", k.Priority, k.Stage, rowsOf(k.Asked), rowsOf(k.Sent))
 		if k.Action != "" {
 			fmt.Fprintf(&b, ", %s since %g s until %g s", k.Action, float64(k.Since)/1000, float64(k.Deadline)/1000)
+		}
+		if k.Held > 0 {
+			fmt.Fprintf(&b, ", %d held", k.Held)
 		}
 		if k.Cause != "" {
 			fmt.Fprintf(&b, ", passed: %s", k.Cause)

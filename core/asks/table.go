@@ -46,7 +46,7 @@ type quiet struct {
 func New(l Limits) *Table {
 	t := &Table{
 		running: running{}, hosts: hosts{denied: map[string]bool{}, lost: map[string]model.Time{}},
-		round: round{tally: map[tallyKey]int{}},
+		round: round{tally: map[tallyKey]int{}, demand: map[model.Stage]int32{}},
 	}
 	t.setLimits(l)
 	return t
@@ -168,6 +168,7 @@ func (t *Table) addGrant(now model.Time, g *Grant, site *Site) {
 		k.applyGrant(g.Host, string(rack))
 		k.settle(now)
 		k.Wait.restart(now)
+		k.Hold.restart(now)
 	}
 }
 
@@ -249,8 +250,15 @@ func (t *Table) IsNew(k Key) bool {
 // Steering adds what is steered now to a sum. It looks at each key once and at no rows.
 func (t *Table) Steering(sum *model.RelaySteering) {
 	for _, k := range t.keys {
-		if n := k.outstanding(); n > 0 && k.Shown.Cause == "" && k.Shown.Action.Waits() {
-			sum.Add(k.Shown.Action, int(n), k.Shown.Since)
+		n, s := k.outstanding(), &k.Shown
+		if n == 0 || s.Cause != "" || !s.Action.Waits() {
+			continue
+		}
+		if s.Action != model.ActionHold && n > s.Held {
+			sum.Add(s.Action, int(n-s.Held), s.Since)
+		}
+		if s.Held > 0 {
+			sum.Add(model.ActionHold, int(s.Held), s.Since)
 		}
 	}
 }
@@ -262,7 +270,7 @@ func (t *Table) Keys() []model.RelayKey {
 		keys = append(keys, model.RelayKey{
 			Priority: int(k.Priority), RequestID: k.RequestID, Stage: k.Shown.Stage, Asked: appendAsked(nil, k), Sent: sentRows(k),
 			Action: k.Shown.Action, Cause: k.Shown.Cause, Since: k.Shown.Since, Deadline: k.Shown.Deadline,
-			Granted: maps.Clone(k.Granted), Reason: k.Shown.Reason,
+			Granted: maps.Clone(k.Granted), Held: int(k.Shown.Held), Reason: k.Shown.Reason,
 		})
 	}
 	return keys

@@ -50,7 +50,7 @@ func (p *racks) ownRacks() {
 // application's own row of it: what the plan wants, then more on the same racks,
 // then on planned racks that stayed full, then elsewhere.
 func (p *racks) quotas() model.PassCause {
-	n := p.k.outstanding()
+	n := p.k.ask
 	left := p.give(n, func(at *place, s *rackState) int32 { return ifPlanned(at, s, false, at.want) })
 	left = p.give(left, func(at *place, s *rackState) int32 { return ifPlanned(at, s, false, at.own) })
 	left = p.give(left, func(at *place, s *rackState) int32 { return ifPlanned(at, s, true, at.want) })

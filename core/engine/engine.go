@@ -25,6 +25,8 @@ type Options struct {
 	// Plan of its own.
 	MaxOffers int
 	Decisions int // in the log for readers
+	// HoldByRank has plans hold what jobs ask for until those before them by rank have what they ask for.
+	HoldByRank bool
 	// Recover turns a panic of the policy into an error and a lost round. The
 	// service sets it; tests do not.
 	Recover bool
@@ -48,12 +50,13 @@ type Engine struct {
 
 	forecasts jobForecasts
 	counts    []int // of the plan at hand, by rack number
+	order     order
 }
 
 // New builds an engine.
 func New(opts Options, p policy.Policy, c *state.Cluster) *Engine {
 	e := &Engine{opts: opts, policy: p, cluster: c, log: newLog(opts.Decisions)}
-	e.in = policy.Input{View: c.View(), Journal: &e.journal}
+	e.in = policy.Input{View: c.View(), Journal: &e.journal, HoldByRank: opts.HoldByRank}
 	return e
 }
 

@@ -11,7 +11,7 @@ import (
 // Plan asks the policy for the targets of every live job at now, keeps them as the
 // newest plans, and returns those that changed as numbered decisions.
 func (e *Engine) Plan(now model.Time) ([]model.Decision, error) {
-	return e.plan(now, e.in.View.Jobs())
+	return e.plan(now, e.in.View.Jobs(), true)
 }
 
 // PlanApp does what Plan does for one live job: for an application that has just
@@ -22,14 +22,18 @@ func (e *Engine) PlanApp(now model.Time, id model.AppID) ([]model.Decision, erro
 	if j == nil || j.State.Final() {
 		return nil, nil
 	}
-	return e.plan(now, []*state.Job{j})
+	return e.plan(now, []*state.Job{j}, false)
 }
 
-func (e *Engine) plan(now model.Time, jobs []*state.Job) ([]model.Decision, error) {
+func (e *Engine) plan(now model.Time, jobs []*state.Job, all bool) ([]model.Decision, error) {
 	if age, ok := e.cluster.SourceAge(model.SourceRM, now); e.opts.MaxAge > 0 && (!ok || age > e.opts.MaxAge) {
 		return nil, ErrStale
 	}
-	plans, err := e.PlanJobs(jobs)
+	planJobs := e.PlanJobs
+	if all {
+		planJobs = e.PlanRound
+	}
+	plans, err := planJobs(jobs)
 	if err != nil {
 		return nil, err
 	}
@@ -63,13 +67,32 @@ func sameTargets(a, b *model.Plan) bool {
 // samePlan reports whether two plans with the same targets are the same in all
 // else: then what was published of the job is still right.
 func samePlan(a, b *model.Plan) bool {
-	return a.Rank == b.Rank && a.Until == b.Until && slices.Equal(a.Racks, b.Racks) && slices.Equal(a.Costs, b.Costs)
+	return a.Rank == b.Rank && a.MaxRunning == b.MaxRunning && a.Until == b.Until && slices.Equal(a.Racks, b.Racks) && slices.Equal(a.Costs, b.Costs)
+}
+
+// PlanRound does what PlanJobs does for all jobs that ask for something. What each of them asks for decides what those
+// after it by rank may ask for, until the next round.
+func (e *Engine) PlanRound(jobs []*state.Job) ([]model.Plan, error) {
+	plans, err := verifiedPlans(e, jobs)
+	if err == nil && e.opts.HoldByRank {
+		e.order.round(e.in.View, plans, e.opts.MaxHold)
+	}
+	return plans, err
 }
 
 // PlanJobs returns verified plans with their costs for some jobs, recording
 // nothing. The jobs must be in the cluster.
 func (e *Engine) PlanJobs(jobs []*state.Job) ([]model.Plan, error) {
-	plans, err := e.propose(jobs)
+	plans, err := verifiedPlans(e, jobs)
+	if err == nil && e.opts.HoldByRank {
+		e.order.some(e.in.View, plans, e.opts.MaxHold)
+	}
+	return plans, err
+}
+
+// verifiedPlans returns the plans of the policy that pass the rules, with their costs.
+func verifiedPlans(e *Engine, jobs []*state.Job) ([]model.Plan, error) {
+	plans, err := proposePlans(e, jobs)
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +111,7 @@ func (e *Engine) PlanJobs(jobs []*state.Job) ([]model.Plan, error) {
 	return kept, nil
 }
 
-func (e *Engine) propose(jobs []*state.Job) (plans []model.Plan, err error) {
+func proposePlans(e *Engine, jobs []*state.Job) (plans []model.Plan, err error) {
 	planner, ok := e.policy.(policy.Planner)
 	if !ok {
 		return e.planFromOffers(jobs)

@@ -94,7 +94,10 @@ type Plan struct {
 	App   AppID        `json:"app"`
 	Stage Stage        `json:"stage"`
 	Racks []RackTarget `json:"racks"` // by falling count, then by rack; empty when any rack will do
-	Hold  bool         `json:"hold"`
+	// Hold says that the stage is to have at most MaxRunning containers at a time until Until, those that run
+	// included: the rest of what it asks for is held back. 0 asks for none at all.
+	Hold       bool `json:"hold"`
+	MaxRunning int  `json:"max_running,omitempty"`
 	// Until is when a hold, or the pin of Racks, ends by itself (I9). It is 0 for a plan that only advises.
 	Until  Time   `json:"until_ms,omitempty"`
 	Rank   int    `json:"rank"` // 1 is served first

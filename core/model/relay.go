@@ -165,5 +165,6 @@ type RelayKey struct {
 	Deadline  Time      `json:"deadline_ms,omitempty"` // when the action ends by itself (I9)
 	// Granted counts the containers granted at the key that run or succeeded, by rack.
 	Granted map[RackID]int `json:"granted"`
+	Held    int            `json:"held,omitempty"`   // of the containers it waits for, those that are not asked for now
 	Reason  Reason         `json:"reason,omitempty"` // of the plan
 }

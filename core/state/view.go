@@ -82,6 +82,9 @@ func (v View) Dependents(j *Job) []Dependent { return v.c.dependencies.Dependent
 // Parents returns the jobs whose output a job reads, as far as is known.
 func (v View) Parents(j *Job) []Parent { return v.c.dependencies.Parents(j) }
 
+// CountsVCores reports whether the scheduler counts vcores beside memory.
+func CountsVCores(v View) bool { return v.c.countsVCores() }
+
 // Fits reports whether a task of a stage fits into free resources under the
 // scheduler's rules.
 func (v View) Fits(s *Stage, free model.Resource) bool {

@@ -169,6 +169,7 @@ func (g generator) plan(s *Scenario) Plan {
 	if g.one(4) {
 		p.Target.Hold = true
 		p.Target.Until = p.At.Add(model.Duration(g.draw(0, 30)) * model.Second)
+		p.Target.MaxRunning = g.draw(0, 3) * g.draw(0, 3)
 	}
 	used := map[model.RackID]bool{}
 	for range g.draw(0, 3) {

@@ -131,9 +131,9 @@ func planOf(s *snapshot.Snapshot, app model.AppID, stage model.Stage) *model.Pla
 }
 
 func sameTarget(a, b *model.Plan) bool {
-	return a.Hold == b.Hold && a.Until == b.Until && a.Reason == b.Reason && slices.Equal(a.Racks, b.Racks)
+	return a.Hold == b.Hold && a.MaxRunning == b.MaxRunning && a.Until == b.Until && a.Reason == b.Reason && slices.Equal(a.Racks, b.Racks)
 }
 
 func targetOf(p *model.Plan) target {
-	return target{stageOfApp: stageOfApp{p.App, p.Stage}, Racks: p.Racks, Hold: p.Hold, Until: p.Until, Reason: p.Reason}
+	return target{stageOfApp: stageOfApp{p.App, p.Stage}, Racks: p.Racks, Hold: p.Hold, MaxRunning: p.MaxRunning, Until: p.Until, Reason: p.Reason}
 }

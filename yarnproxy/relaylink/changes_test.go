@@ -149,7 +149,7 @@ func checkShown(t *rapid.T, s *snapshot.Snapshot, v *View) {
 		for _, p := range plans {
 			if target, ok := v.Target(app, p.Stage); restricts(p) {
 				planned++
-				if diff := cmp.Diff(p.Racks, target.Racks); diff != "" || !ok || target.Reason != p.Reason {
+				if diff := cmp.Diff(p.Racks, target.Racks); diff != "" || !ok || target.Reason != p.Reason || target.Hold != p.Hold || target.MaxRunning != p.MaxRunning {
 					t.Fatalf("target of %s: %v %s", app, ok, diff)
 				}
 			}

@@ -96,10 +96,12 @@ type stageOfApp struct {
 // target is a plan that restricts where a stage's containers are asked for, or says that it is not sure enough to.
 type target struct {
 	stageOfApp
-	Racks  []model.RackTarget `json:"racks,omitempty"`
-	Hold   bool               `json:"hold,omitempty"`
-	Until  model.Time         `json:"until_ms,omitempty"`
-	Reason model.Reason       `json:"reason"`
+	Racks []model.RackTarget `json:"racks,omitempty"`
+	Hold  bool               `json:"hold,omitempty"`
+	// MaxRunning is how many containers a stage that is held may have at a time.
+	MaxRunning int          `json:"max_running,omitempty"`
+	Until      model.Time   `json:"until_ms,omitempty"`
+	Reason     model.Reason `json:"reason"`
 }
 
 // appAsks is what an application asks for now.

@@ -135,7 +135,7 @@ func (v *View) siteAfter(n *view) (*asks.Site, error) {
 }
 
 func (t *target) inForce() asks.Target {
-	return asks.Target{Racks: t.Racks, Hold: t.Hold, Until: t.Until, Reason: t.Reason}
+	return asks.Target{Racks: t.Racks, Hold: t.Hold, MaxRunning: t.MaxRunning, Until: t.Until, Reason: t.Reason}
 }
 
 // siteOf groups nodes by rack. What was free before and is now is idle.

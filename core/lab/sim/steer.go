@@ -16,7 +16,9 @@ type Steering struct {
 	Name   string // of the policy
 	Policy policy.Policy
 	Every  model.Duration // between two rounds of plans, and two looks at the nodes
-	Limits asks.Limits
+	// HoldByRank is engine.Options.HoldByRank.
+	HoldByRank bool
+	Limits     asks.Limits
 }
 
 // steering is the relay, with the ResourceManager's side of what goes through it.
@@ -38,7 +40,7 @@ type steering struct {
 // Steer puts a relay in front of the scheduler, before Run.
 func (s *Sim) Steer(attempt Steering) {
 	opts := engine.Options{
-		Name: attempt.Name, MaxOffers: s.cluster.Containers(),
+		Name: attempt.Name, MaxOffers: s.cluster.Containers(), HoldByRank: attempt.HoldByRank,
 		MaxHold: engine.DefaultOptions(attempt.Name).MaxHold, // a plan that holds says of racks what others do
 	}
 	t := &steering{
@@ -85,7 +87,11 @@ func (t *steering) steer(s *Sim) error {
 		planned = jobs
 	}
 	if len(planned) > 0 {
-		if err := t.plan(planned); err != nil {
+		planJobs := t.planner.PlanJobs
+		if read {
+			planJobs = t.planner.PlanRound
+		}
+		if err := t.plan(planned, planJobs); err != nil {
 			return err
 		}
 	}
@@ -130,7 +136,7 @@ func newlyAsking(jobs []*job) []*job {
 }
 
 // plan replaces the plans of some jobs.
-func (t *steering) plan(jobs []*job) error {
+func (t *steering) plan(jobs []*job, planJobs func([]*state.Job) ([]model.Plan, error)) error {
 	list := make([]*state.Job, len(jobs))
 	at := make(map[model.AppID]*relayed, len(jobs))
 	for i, j := range jobs {
@@ -139,14 +145,14 @@ func (t *steering) plan(jobs []*job) error {
 			j.relayed.stages[k].isPlanned = false
 		}
 	}
-	plans, err := t.planner.PlanJobs(list)
+	plans, err := planJobs(list)
 	if err != nil {
 		return err
 	}
 	for i := range plans {
 		p := &plans[i]
 		k := at[p.App].stage(p.Stage)
-		k.isPlanned, k.target = true, asks.Target{Racks: p.Racks, Hold: p.Hold, Until: p.Until, Reason: p.Reason}
+		k.isPlanned, k.target = true, asks.Target{Racks: p.Racks, Hold: p.Hold, MaxRunning: p.MaxRunning, Until: p.Until, Reason: p.Reason}
 	}
 	return nil
 }

@@ -65,6 +65,9 @@ func (d *Dispatcher) planStage(in *policy.Input, j *state.Job, s *state.Stage) (
 			plan.Hold, plan.Until, plan.Reason = true, until, h.Reason
 		}
 	}
+	if t.Limited && in.HoldByRank && !plan.Hold {
+		plan.Hold, plan.MaxRunning, plan.Until = true, t.MaxRunning, in.View.Now().Add(limitFor)
+	}
 	return plan, true
 }
 

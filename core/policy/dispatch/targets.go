@@ -12,7 +12,13 @@ type Targets struct {
 	Racks  []model.RackTarget // empty is any rack
 	// Rank is the stage's place among all of its kind, where it does not follow from its job's Key; 0 if it does.
 	Rank int
+	// Limited says that the stage is to have at most MaxRunning tasks at a time for now, where policy.Input.HoldByRank is set.
+	Limited    bool
+	MaxRunning int
 }
+
+// limitFor is how long a limit of Targets lasts if no round of plans follows.
+const limitFor = 30 * model.Second
 
 // TargetWaits bounds how long the stages of jobs wait for their targets: for a
 // time since the last launch of the stage, or since it first let an offer of

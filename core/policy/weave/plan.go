@@ -2,6 +2,7 @@ package weave
 
 import (
 	"heddle/core/model"
+	"heddle/core/policy"
 	"heddle/core/policy/dispatch"
 	"heddle/core/shuffle"
 	"heddle/core/state"
@@ -31,10 +32,73 @@ func (r *rule) Targets(v state.View, j *state.Job, s *state.Stage) (t dispatch.T
 			share[i] = float64(n) / float64(e.size.reduces)
 		}
 		t.Racks = targets(v, share, q.counts, func(rack int) model.Bytes { return model.Bytes(e.expected.output[rack]) })
+		if n, limited := due(r, v, e); limited {
+			t.Limited, t.MaxRunning = true, n
+		}
 	case model.StageOther, model.StageAM:
 		return t, false
 	}
 	return t, s.Pending > 0
+}
+
+// due returns how many of a job's reduces may run now, those on racks whose uplinks admit them; false is all. Reduces that
+// are asked for before all maps have been started are not looked at: they are held whatever the policy.
+func due(r *rule, v state.View, e *entry) (n int, limited bool) {
+	j := e.job
+	if !startsReduces(j) {
+		return 0, false
+	}
+	r.before.reset(len(v.Racks()))
+	for _, o := range r.order {
+		if o.fetches {
+			r.before.add(&o.backlog)
+		}
+		if o == e {
+			break
+		}
+	}
+	open := 0
+	for rack, quota := range e.quotas.counts {
+		if more := quota - j.Reduce.Launched(rack); more > 0 && hasRoom(r, e, rack) {
+			open += more
+		}
+	}
+	w := r.journal.Edit(&e.admission)
+	switch now := v.Now(); {
+	case open > 0:
+		*w = policy.Wait{}
+	case !w.On || w.Since > now:
+		*w = policy.Wait{On: true, Since: now}
+	case now.Sub(w.Since) >= model.Duration(r.params.AdmitMaxS*float64(model.Second)):
+		return 0, false
+	}
+	if open == 0 {
+		return 0, true
+	}
+	return j.Reduce.Running + open, true
+}
+
+// hasRoom reports whether the uplinks that a reduce on a rack fetches over have little to carry for the jobs up to its own,
+// as admits does of the offered rack.
+func hasRoom(r *rule, e *entry, here int) bool {
+	if r.params.AdmitS <= 0 {
+		return true
+	}
+	wait, weighted, weight := 0.0, 0.0, 0.0
+	if e.expected.output[here] < e.expected.total*(1-1e-9) {
+		wait = r.before.down[here] / r.cluster.uplink[here]
+	}
+	for s, m := range e.expected.output {
+		if s != here && m > 0 && r.cluster.uplink[s] > 0 {
+			weighted += m * r.before.up[s] / r.cluster.uplink[s]
+			weight += m
+		}
+	}
+	if weight > 0 {
+		wait = max(wait, weighted/weight)
+	}
+	own := e.size.shuffle / float64(e.size.reduces) / r.cluster.uplink[here]
+	return wait <= max(r.params.AdmitS, r.params.AdmitReduces*own)
 }
 
 // targets are the racks of a plan that have a count.

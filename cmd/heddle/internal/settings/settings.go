@@ -115,7 +115,7 @@ func Shadows(c *configs.Config, cluster *state.Cluster) ([]loop.Shadow, error) {
 			return nil, fmt.Errorf("shadow.policies: %w", err)
 		}
 		o := EngineOptions(c)
-		o.Name = of.Called()
+		o.Name, o.HoldByRank = of.Called(), false // its plans are compared, and hold nothing
 		all = append(all, loop.Shadow{Label: of.Called(), Engine: engine.New(o, p, cluster)})
 	}
 	return all, nil
@@ -125,6 +125,7 @@ func Shadows(c *configs.Config, cluster *state.Cluster) ([]loop.Shadow, error) {
 func EngineOptions(c *configs.Config) engine.Options {
 	o := engine.DefaultOptions(c.Policy.Name)
 	o.MaxAge = c.State.MaxAge.Model()
+	o.HoldByRank = c.Relay.Limits.HoldByRank
 	return o
 }
 

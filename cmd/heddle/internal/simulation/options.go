@@ -51,6 +51,9 @@ type RelayWaits struct {
 	RelayPin  time.Duration // reduces, while other racks could serve them
 	RelayTrim time.Duration // maps, likewise
 	RelayMax  time.Duration // both, whatever others could do
+	RelayHold time.Duration // how long asks are held in all without a container; 0 never holds
+	// RelayOrder holds what jobs ask for by the ranks of their plans.
+	RelayOrder bool
 }
 
 // Faults are stragglers and lost nodes.

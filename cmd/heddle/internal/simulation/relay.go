@@ -46,6 +46,9 @@ func (o *Options) openRelay(policies []policyflag.Policy) (*relay, error) {
 	if o.Relay == "" {
 		return nil, nil // no relay is none
 	}
+	if o.RelayHold < 0 || o.RelayOrder && o.RelayHold == 0 {
+		return nil, errors.New("--relay-hold: must not be below 0, and above 0 with --relay-order")
+	}
 	if o.RelayPin <= 0 || o.RelayTrim <= 0 || o.RelayMax <= 0 {
 		return nil, errors.New("--relay-pin, --relay-trim and --relay-max: must be above 0")
 	}
@@ -60,9 +63,9 @@ func (o *Options) openRelay(policies []policyflag.Policy) (*relay, error) {
 	}
 	return &relay{
 		scheduler: o.Relay, build: e.New,
-		steering: sim.Steering{Every: relayEvery, Limits: asks.Limits{
+		steering: sim.Steering{Every: relayEvery, HoldByRank: o.RelayOrder, Limits: asks.Limits{
 			PinDeadline: model.Duration(o.RelayPin.Milliseconds()), TrimDeadline: model.Duration(o.RelayTrim.Milliseconds()),
-			WaitMax:    model.Duration(o.RelayMax.Milliseconds()),
+			WaitMax: model.Duration(o.RelayMax.Milliseconds()), HoldMax: model.Duration(o.RelayHold.Milliseconds()),
 			WidenAfter: relayWiden, FullAfter: relayFull, Spread: asks.SpreadPack,
 		}},
 	}, nil
