@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"heddle/core/model"
@@ -74,13 +76,13 @@ func (r *orderRig) held() string {
 }
 
 func heldOf(plans []model.Plan) string {
-	out := ""
+	var out strings.Builder
 	for _, p := range plans {
 		if p.Hold {
-			out += string(p.App) + " " + string(p.Stage) + ";"
+			fmt.Fprintf(&out, "%s %s;", p.App, p.Stage)
 		}
 	}
-	return out
+	return out.String()
 }
 
 // TestOrder: those whose turn has not come are held, and reduces before their job's maps have been started.

@@ -58,7 +58,7 @@ func (r *rule) refresh(in *policy.Input) {
 			continue
 		}
 		for ; next < len(r.fetching.rows) && !a.before(&r.fetching.rows[next]); next++ {
-			r.addFetches(v, r.fetching.rows[next].e)
+			addFetches(r, v, r.fetching.rows[next].e)
 		}
 		if b.kept == len(b.upTo) {
 			b.upTo = append(b.upTo, sums{})
@@ -70,14 +70,14 @@ func (r *rule) refresh(in *policy.Input) {
 	}
 	if b.kept < mostKept {
 		for ; next < len(r.fetching.rows); next++ {
-			r.addFetches(v, r.fetching.rows[next].e)
+			addFetches(r, v, r.fetching.rows[next].e)
 		}
 	}
 }
 
 // addFetches adds what a job's running reduces still fetch over each uplink. A reduce fetches from each rack the part of the
 // map output that is there.
-func (r *rule) addFetches(v state.View, e *entry) {
+func addFetches(r *rule, v state.View, e *entry) {
 	r.expect(v, e)
 	j, x, to := e.job, &e.expected, &r.backlogs.all
 	if x.total <= 0 || e.size.reduces == 0 {
@@ -136,18 +136,9 @@ func (b *backlogs) of(g *gate) *sums {
 	return &b.all
 }
 
-// admits reports whether a reduce may be started on the offered rack as far as the uplinks go: what they have to carry for
-// the jobs up to its own takes less than AdmitS, or less than the reduce's own bytes a few times. The uplinks of
-// racks with map output count by their mean weighted with it, and not by the slowest: a reduce that waits for one source
-// fetches from the others.
+// admits reports whether a reduce may be started on the offered rack as far as the uplinks go, or has waited for them AdmitMaxS.
 func (r *rule) admits(in *policy.Input, e *entry) bool {
-	if r.params.AdmitS <= 0 || len(r.backlogs.since.down) != len(e.expected.output) {
-		return true
-	}
-	here := in.Offer.Node.Rack.Index
-	own := e.size.shuffle / float64(e.size.reduces) / r.cluster.uplink[here]
-	policy.Save(in.Journal, &e.gate)
-	if !r.backlogs.busier(e, here, max(r.params.AdmitS, r.params.AdmitReduces*own), &r.cluster) {
+	if r.hasRoom(e, in.Offer.Node.Rack.Index) {
 		return true
 	}
 	now, w := in.View.Now(), &e.waits.admission
@@ -155,6 +146,18 @@ func (r *rule) admits(in *policy.Input, e *entry) bool {
 		*in.Journal.Edit(w) = policy.Wait{On: true, Since: now}
 	}
 	return now.Sub(w.Since) >= model.Duration(r.params.AdmitMaxS*float64(model.Second))
+}
+
+// hasRoom reports whether what the uplinks of a reduce on a rack have to carry for the jobs up to its own takes less than AdmitS,
+// or less than the reduce's own bytes a few times. The uplinks of racks with map output count by their mean weighted with it, and
+// not by the slowest: a reduce that waits for one source fetches from the others.
+func (r *rule) hasRoom(e *entry, rack int) bool {
+	if r.params.AdmitS <= 0 || len(r.backlogs.since.down) != len(e.expected.output) {
+		return true
+	}
+	policy.Save(r.journal, &e.gate)
+	own := e.size.shuffle / float64(e.size.reduces) / r.cluster.uplink[rack]
+	return !r.backlogs.busier(e, rack, max(r.params.AdmitS, r.params.AdmitReduces*own), &r.cluster)
 }
 
 // busier reports whether uplinks have more than so many seconds to carry for the jobs up to one whose reduce would be

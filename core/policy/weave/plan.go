@@ -48,22 +48,13 @@ func due(r *rule, v state.View, e *entry) (n int, limited bool) {
 	if !startsReduces(j) {
 		return 0, false
 	}
-	r.before.reset(len(v.Racks()))
-	for _, o := range r.order {
-		if o.fetches {
-			r.before.add(&o.backlog)
-		}
-		if o == e {
-			break
-		}
-	}
 	open := 0
 	for rack, quota := range e.quotas.counts {
-		if more := quota - j.Reduce.Launched(rack); more > 0 && hasRoom(r, e, rack) {
+		if more := quota - j.Reduce.Launched(rack); more > 0 && r.hasRoom(e, rack) {
 			open += more
 		}
 	}
-	w := r.journal.Edit(&e.admission)
+	w := r.journal.Edit(&e.waits.admission)
 	switch now := v.Now(); {
 	case open > 0:
 		*w = policy.Wait{}
@@ -76,29 +67,6 @@ func due(r *rule, v state.View, e *entry) (n int, limited bool) {
 		return 0, true
 	}
 	return j.Reduce.Running + open, true
-}
-
-// hasRoom reports whether the uplinks that a reduce on a rack fetches over have little to carry for the jobs up to its own,
-// as admits does of the offered rack.
-func hasRoom(r *rule, e *entry, here int) bool {
-	if r.params.AdmitS <= 0 {
-		return true
-	}
-	wait, weighted, weight := 0.0, 0.0, 0.0
-	if e.expected.output[here] < e.expected.total*(1-1e-9) {
-		wait = r.before.down[here] / r.cluster.uplink[here]
-	}
-	for s, m := range e.expected.output {
-		if s != here && m > 0 && r.cluster.uplink[s] > 0 {
-			weighted += m * r.before.up[s] / r.cluster.uplink[s]
-			weight += m
-		}
-	}
-	if weight > 0 {
-		wait = max(wait, weighted/weight)
-	}
-	own := e.size.shuffle / float64(e.size.reduces) / r.cluster.uplink[here]
-	return wait <= max(r.params.AdmitS, r.params.AdmitReduces*own)
 }
 
 // targets are the racks of a plan that have a count.

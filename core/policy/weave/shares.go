@@ -43,6 +43,7 @@ type account struct {
 	asking   int     // its jobs that do
 	entitled float64 // memory
 	kept     model.Time
+	known    bool // at the time before
 }
 
 // share is what takes part in a division.
@@ -75,7 +76,10 @@ func (a *accounts) keep(in *policy.Input, asking *order, p *Params) {
 			delete(a.byKey, key)
 			continue
 		}
-		if k.owe(since, p.BehindS); k.first {
+		if k.known { // else it came in the meantime
+			k.owe(since, p.BehindS)
+		}
+		if k.known = true; k.first {
 			a.first++
 		}
 		if k.seconds >= longestBehind {

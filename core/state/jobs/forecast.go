@@ -12,7 +12,7 @@ const unknownDeviation = 0.5
 // is reported counts where it lies, and maps of which no output is known as much as those that are known lead to
 // expect, where they run. It reports false while no map was launched and none is bound to racks.
 func (j *Job) Forecast(f *shuffle.Forecast, racks int) (known bool) {
-	m := j.mapFacts()
+	m := mapFacts(j)
 	if deviation, known := j.Map.completed.Deviation(); known {
 		m.Deviation = deviation
 	}
@@ -21,12 +21,12 @@ func (j *Job) Forecast(f *shuffle.Forecast, racks int) (known bool) {
 
 // ExpectOutput is Forecast without how far off it may be, at less cost.
 func (j *Job) ExpectOutput(f *shuffle.Forecast, racks int) (known bool) {
-	m := j.mapFacts()
+	m := mapFacts(j)
 	return f.ExpectOutput(&m, racks)
 }
 
 // mapFacts returns what a forecast is made of, apart from a measured deviation.
-func (j *Job) mapFacts() shuffle.MapFacts {
+func mapFacts(j *Job) shuffle.MapFacts {
 	s := j.Map
 	m := shuffle.MapFacts{Launched: s.launched, Complete: s.completed.ByRack(), Total: s.Tasks(), Done: s.Completed, Bound: j.reported.asks.bound, Local: s.demand.ByRack(), Deviation: unknownDeviation}
 	m.Reported, m.Output = s.completed.Reported()
@@ -40,14 +40,14 @@ func (j *Job) mapFacts() shuffle.MapFacts {
 			m.Total += n
 		}
 	}
-	m.Each, m.Silent = j.outputOfMaps(&m)
+	m.Each, m.Silent = outputOfMaps(j, &m)
 	return m
 }
 
 // outputOfMaps returns what a map that is not complete is expected to output, and what one that is complete and has
 // not reported its own: what the counters say of those, else the mean of those reported. What is not complete reads
 // what is left of the input. Both are 0 as long as nothing tells.
-func (j *Job) outputOfMaps(m *shuffle.MapFacts) (each, silent float64) {
+func outputOfMaps(j *Job, m *shuffle.MapFacts) (each, silent float64) {
 	count, sum := 0, float64(shuffle.Total(m.Output))
 	for _, n := range m.Reported {
 		count += n

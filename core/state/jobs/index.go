@@ -238,7 +238,7 @@ func (x *Index) replace(old *Job, app model.App, now model.Time) {
 	next := x.add(app, now) // gets the number that was just released, so that its stages stay what demand is indexed by
 	next.Map, next.Reduce, next.Other, next.Graph = old.Map, old.Reduce, old.Other, old.Graph
 	next.Input, next.Output, next.Conf, next.reported = old.Input, old.Output, old.Conf, old.reported
-	next.updateRatio()
+	updateRatio(next)
 	for _, s := range next.stages() {
 		x.demand.Add(&s.demand)
 	}

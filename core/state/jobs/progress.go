@@ -48,12 +48,12 @@ func ApplyCounters(j *Job, f model.CountersFact) {
 // updateOutput recomputes the job's map output by rack, and its ratio.
 func (j *Job) updateOutput() {
 	j.Output.Update(&j.Map.completed, max(j.reported.counters.MapOutput, 0))
-	j.updateRatio()
+	updateRatio(j)
 }
 
 // updateRatio recomputes the shuffle/input ratio from the job's own counters, both
 // of one moment: what attempts have reported since is left out.
-func (j *Job) updateRatio() {
+func updateRatio(j *Job) {
 	in, out := j.reported.counters.MapInput, j.reported.counters.MapOutput
 	if j.Map.Completed == 0 || in <= 0 || out < 0 {
 		return

@@ -73,7 +73,7 @@ func ApplyTasks(j *Job, f *model.TasksFact, hosts *nodes.Hosts, limit int) (untr
 		j.updateOutput()
 	} else {
 		j.Output.Version++ // a reader that caches what follows from a job's tasks looks at it
-		j.updateRatio()
+		updateRatio(j)
 	}
 	return untracked
 }
