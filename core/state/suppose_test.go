@@ -150,7 +150,7 @@ func TestMapsChanged(t *testing.T) {
 			}
 		}
 	})
-	if checked < 20 {
+	if !testing.Short() && checked < 20 { // short runs draw few cases
 		t.Errorf("%d jobs were looked at: the facts are too plain", checked)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"heddle/core/policy/builtin"
 	"heddle/core/policy/capacity"
 	"heddle/core/policy/fair"
+	"heddle/core/policy/weave"
 	"heddle/core/trace"
 )
 
@@ -70,7 +71,7 @@ func (w records) params(policy string, raw json.RawMessage) json.RawMessage {
 	var key string
 	var replace func(*string)
 	switch policy {
-	case capacity.Name:
+	case capacity.Name, weave.Name:
 		key, replace = "queues", func(q *string) { renameQueue(w.walk, q) }
 	case fair.Name:
 		key, replace = "minResources", func(u *string) { rename(w.walk, user, u) }

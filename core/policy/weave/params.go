@@ -51,7 +51,7 @@ func (p Params) Validate() error {
 
 func weights(queues map[string]float64) error {
 	for _, name := range slices.Sorted(maps.Keys(queues)) {
-		if err := policy.Within("queues."+name, queues[name], 1e-6, 1e6); err != nil {
+		if err := policy.Within("queues."+name, queues[name], 0, 1e6); err != nil {
 			return err
 		}
 	}
