@@ -168,7 +168,9 @@ func (t *Table) addGrant(now model.Time, g *Grant, site *Site) {
 		k.applyGrant(g.Host, string(rack))
 		k.settle(now)
 		k.Wait.restart(now)
-		k.Hold.restart(now)
+		if !k.plan.target.Reason.Holds() { // what a policy holds has HoldMax in all
+			k.Hold.restart(now)
+		}
 	}
 }
 

@@ -66,6 +66,9 @@ func Reasons() []Reason {
 // Unties reports whether the engine gave the reason for not tying tasks to the racks that the policy planned.
 func (r Reason) Unties() bool { return r == ReasonUncertain || r == ReasonBusierUplink }
 
+// Holds reports whether a policy gives the reason for holding a stage back. Stages whose turn has not come are held for others.
+func (r Reason) Holds() bool { return r == ReasonHoldWhileSaturated || r == ReasonHoldForMaps }
+
 // AnyTask is the task index of a placement that leaves the choice of the task
 // to the application.
 const AnyTask = -1
