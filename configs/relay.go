@@ -148,10 +148,9 @@ type RelayLimits struct {
 	// rack. If the plan's racks are all full, an ask waits for a third of its deadline, and not
 	// less than this.
 	FullAfter strict.Duration `yaml:"full_after" default:"5s" range:"1s..1h" advanced:"true"`
-	// How long the relay holds asks back in all without a container being granted, if a plan
-	// wants it. `0s` never holds. A
-	// hold requires `relay.peers`: if the only heddle dies, nothing ends its holds, and the
-	// job hangs.
+	// How long the relay holds asks back in all, if a plan wants it. Where the order of ranks
+	// wants it, each container granted begins the time anew. `0s` never holds. A hold requires
+	// `relay.peers`: if the only heddle dies, nothing ends its holds, and the job hangs.
 	HoldMax strict.Duration `yaml:"hold_max" range:"0s..1h"`
 	// Whether plans hold what applications ask for in the policy's order: what is asked for by
 	// applications whose turn has not come waits, up to `relay.limits.hold_max`. By default only

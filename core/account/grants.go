@@ -33,11 +33,11 @@ func (g *grants) newOf(started *[]int, s *state.Stage, racks int) (fresh []int, 
 const settles = 3 * model.Second
 
 // judge adds to the sums of a job its reduces that were granted since the last look, if a plan named racks for them and
-// the ResourceManager does not show that it is not in force, as while a relay that was started again has not steered the
-// job yet. The reduces of a graph of stages have other inputs than maps, and are not judged.
+// it may be in force: not of a job that goes around the relay, nor while a relay that was started again has not steered
+// it yet. The reduces of a graph of stages have other inputs than maps, and are not judged.
 func (g *grants) judge(of *jobPlaced, v state.View, j *state.Job, plan *model.Plan) {
 	fresh, found := g.newOf(&of.started, j.Reduce, len(v.Racks()))
-	if plan == nil || len(plan.Racks) == 0 || j.Graph != nil || j.ReducesOnAnyRack() {
+	if plan == nil || len(plan.Racks) == 0 || j.Graph != nil || !j.ReducesTied() {
 		of.namedSince = 0
 		return
 	}

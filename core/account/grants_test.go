@@ -27,17 +27,19 @@ func TestGrantedReduces(t *testing.T) {
 		plan *model.Plan
 		full bool // racks 0 and 1 have no room
 		any  bool // the ResourceManager holds an ask that any rack may serve
+		past bool // the job goes around the relay
 		on   []int
 		want snapshot.GrantedReduces
 	}{
-		"as planned":                      {targets(1, 1), false, false, []int{0, 1}, snapshot.GrantedReduces{OK: 2}},
-		"a rack without output":           {targets(1, 1), false, false, []int{0, 2}, snapshot.GrantedReduces{OK: 1, NoOutput: 1}},
-		"one, as those with it are full":  {targets(1, 1), true, false, []int{2, 2}, snapshot.GrantedReduces{OK: 2}},
-		"a plan that loads one uplink":    {targets(2), false, false, []int{0, 1}, snapshot.GrantedReduces{Busier: 2}},
-		"the same for jobs that read it":  {dependents, false, false, []int{0, 0}, snapshot.GrantedReduces{OK: 2}},
-		"a plan of no racks, on any rack": {targets(), false, false, []int{2, 2}, snapshot.GrantedReduces{}},
-		"a plan that is not in force":     {targets(1, 1), false, true, []int{0, 2}, snapshot.GrantedReduces{}},
-		"no plan":                         {nil, false, false, []int{2, 2}, snapshot.GrantedReduces{}},
+		"as planned":                       {targets(1, 1), false, false, false, []int{0, 1}, snapshot.GrantedReduces{OK: 2}},
+		"a rack without output":            {targets(1, 1), false, false, false, []int{0, 2}, snapshot.GrantedReduces{OK: 1, NoOutput: 1}},
+		"one, as those with it are full":   {targets(1, 1), true, false, false, []int{2, 2}, snapshot.GrantedReduces{OK: 2}},
+		"a plan that loads one uplink":     {targets(2), false, false, false, []int{0, 1}, snapshot.GrantedReduces{Busier: 2}},
+		"the same for jobs that read it":   {dependents, false, false, false, []int{0, 0}, snapshot.GrantedReduces{OK: 2}},
+		"a plan of no racks, on any rack":  {targets(), false, false, false, []int{2, 2}, snapshot.GrantedReduces{}},
+		"a plan that is not in force":      {targets(1, 1), false, true, false, []int{0, 2}, snapshot.GrantedReduces{}},
+		"a job that goes around the relay": {targets(1, 1), false, false, true, []int{0, 2}, snapshot.GrantedReduces{}},
+		"no plan":                          {nil, false, false, false, []int{2, 2}, snapshot.GrantedReduces{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -54,6 +56,10 @@ func TestGrantedReduces(t *testing.T) {
 			k.apply(nodes, model.AppsFact{Apps: []model.App{running}}, model.JobConfFact{App: app, Inputs: []string{"/in"}, MapTask: one, ReduceTask: one},
 				model.JobFact{App: app, MapsTotal: 2, MapsCompleted: 2, ReducesTotal: 3, ReducesPending: 3},
 				model.TasksFact{App: app, Tasks: []model.Task{task(model.StageMap, 0, 0, 1000), task(model.StageMap, 1, 1, 1000)}})
+			if !c.past {
+				relayed := model.AsksFact{App: app, Rows: []model.AskRow{{Priority: model.PriorityReduce, ResourceName: model.AnyName, Capability: one, Count: 3, RelaxLocality: true}}}
+				k.state.Apply(model.Observation{Source: model.SourceRelay, At: k.at, Fact: relayed})
+			}
 			early := task(model.StageReduce, 2, 2, model.Unknown)
 			if c.plan != nil {
 				k.plans = []*model.Plan{c.plan}

@@ -131,7 +131,7 @@ type Limits struct {
 	PinDeadline  model.Duration
 	TrimDeadline model.Duration // the same for maps, also those without local rows
 	WaitMax      model.Duration // the longest an ask is steered, whatever others could do; 0 is DefaultWaitMax
-	HoldMax      model.Duration // how long asks are held in all, counted anew when a container is granted unless the policy says why they wait; 0 never holds
+	HoldMax      model.Duration // how long asks are held in all (see hold); 0 never holds
 	WidenAfter   model.Duration // how long maps wait for a node of their own, and spread asks for an even spread, before every host of the rack will do
 	// FullAfter is how long a rack may grant nothing while it has no room before the next rack is asked. Where no planned
 	// rack has room, an ask waits for a third of its deadline, and for FullAfter at least.

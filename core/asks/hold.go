@@ -7,11 +7,11 @@ import (
 )
 
 // hold is whether fewer containers of a key are asked for than the application waits for. All holds of a key together
-// last no longer than Limits.HoldMax without a container being granted; then it is not held again until one is.
+// last no longer than Limits.HoldMax. A container that is granted begins that anew, unless a policy says why the key is held.
 type hold struct {
 	Active bool
-	Start  model.Time     // of this hold, or when a container was last granted in it
-	Spent  model.Duration // in holds before it, since a container was granted
+	Start  model.Time     // of this hold, or when it was last begun anew
+	Spent  model.Duration // in holds before it, since that was last begun anew
 	Until  model.Time
 	Empty  model.Time // since when none is asked for; 0: some are
 }

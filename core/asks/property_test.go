@@ -335,7 +335,7 @@ func (w *world) checkSteered(k *model.RelayKey, rows map[string]asks.Row) {
 		}
 	}
 	if k.Action == model.ActionHold {
-		w.checkHeld(k, rows, all)
+		w.checkHeld(k, all)
 		return
 	}
 	if racks != all-k.Held {
@@ -350,9 +350,10 @@ func (w *world) checkSteered(k *model.RelayKey, rows map[string]asks.Row) {
 
 // checkHeld: of a key that is held and not tied to racks, none or fewer are asked for than the application waits for. There
 // is one at least if no container runs, of the application or, of maps, of the stage.
-func (w *world) checkHeld(k *model.RelayKey, rows map[string]asks.Row, all int) {
+func (w *world) checkHeld(k *model.RelayKey, all int) {
 	w.t.Helper()
-	waits, strict := int(w.own[key(int32(k.Priority))][model.AnyName]), !rows[model.AnyName].Relax
+	waits := int(w.own[key(int32(k.Priority))][model.AnyName])
+	strict := slices.ContainsFunc(k.Sent, func(r model.AskRow) bool { return r.ResourceName == model.AnyName && !r.RelaxLocality })
 	if strict && (len(k.Sent) != 1 || all != waits) || !strict && all != waits-k.Held {
 		w.t.Fatalf("%d of %d are held, and %d are asked for: %+v", k.Held, waits, all, k)
 	}

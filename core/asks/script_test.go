@@ -19,7 +19,7 @@ import (
 //	cluster racks=2 nodes=2 containers=2
 //	limits pin=60 trim=20 hold=30 widen=5 full=10 spread=even keys=2 rows=10
 //	                                        another attempt, which has just registered
-//	plan reduce r1=3 r2=1 [hold most=2 until=20]   or: plan reduce none
+//	plan reduce r1=3 r2=1 [hold [turn] most=2 until=20]   or: plan reduce none; turn: by rank, else by the policy
 //	site [lost=(w11)] [full=(r1)]           what the cluster is from now on
 //	intent [advise] [pass=stale]
 //	am t=3 [id=2] [release=(1)] [deny=(w11)] [allow=(w11)] [scheduling]
@@ -153,6 +153,8 @@ func (s *script) plan(t *testing.T, d *datadriven.TestData) {
 			target.Reason = model.ReasonUncertain
 		case "hold":
 			target.Hold, target.Reason = true, model.ReasonHoldWhileSaturated
+		case "turn": // its turn has not come
+			target.Reason = model.ReasonMapOutput
 		case "most":
 			target.MaxRunning = integer(t, a.Vals[0])
 		case "until":

@@ -84,7 +84,7 @@ func developed() []Workload {
 			Source: "synth:dawn-tpch,form=mr,gb=150", Cluster: uniform(10, 8, 10),
 		},
 		{
-			Name: "fb2010-trace-o5", Doc: "the first 2,000 jobs of FB-2010 on 600 nodes",
+			Name: "fb2010-trace-o5", Doc: "the first 2,000 jobs of FB-2010 on 600 nodes", Training: true,
 			Source: traceFB2010, Jobs: 2000, Cluster: uniform(30, 20, 5),
 		},
 	}

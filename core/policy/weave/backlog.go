@@ -50,14 +50,14 @@ func (r *rule) refresh(in *policy.Input) {
 	b.since.reset(racks)
 	next := 0
 	for i := range r.asking.rows {
-		a := &r.asking.rows[i]
+		a := r.asking.rows[i]
 		if b.kept == mostKept {
 			break
 		}
 		if a.e.size.shuffle <= 0 || a.e.job.Reduce.Pending == 0 || !startsReduces(a.e.job) {
 			continue
 		}
-		for ; next < len(r.fetching.rows) && !a.before(&r.fetching.rows[next]); next++ {
+		for ; next < len(r.fetching.rows) && compareRows(a, r.fetching.rows[next]) >= 0; next++ {
 			addFetches(r, v, r.fetching.rows[next].e)
 		}
 		if b.kept == len(b.upTo) {

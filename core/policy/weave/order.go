@@ -14,8 +14,8 @@ const (
 	lists
 )
 
-// order is a list of jobs by what is left of them, then by arrival. A job knows its place, and moves by as many places as it
-// passes jobs: a task that starts or ends moves it little.
+// order is a list of jobs by what is left of them, then by arrival. A job that changes moves by as many places as it passes
+// jobs: a task that starts or ends moves it little.
 type order struct {
 	list int
 	rows []row
@@ -27,50 +27,45 @@ type row struct {
 	e    *entry
 }
 
-func (a *row) before(b *row) bool {
-	if a.left != b.left {
-		return a.left < b.left
-	}
-	return state.CompareJobs(a.e.job, b.e.job) < 0
+// listing is whether a job is in a list, and what was left of it when it took its place.
+type listing struct {
+	in   bool
+	left float64
+}
+
+func compareRows(a, b row) int {
+	return cmp.Or(cmp.Compare(a.left, b.left), state.CompareJobs(a.e.job, b.e.job))
+}
+
+// place returns where a job is in the list, counted from 0. The job must be in it.
+func (o *order) place(e *entry) int {
+	at, _ := slices.BinarySearchFunc(o.rows, row{e.listings[o.list].left, e}, compareRows)
+	return at
 }
 
 // set puts a job into the list where it belongs, or takes it out.
 func (o *order) set(e *entry, listed bool) {
-	at := e.places[o.list] - 1
+	was, now := &e.listings[o.list], row{e.size.left, e}
 	switch {
-	case !listed && at >= 0:
+	case !listed && was.in:
+		at := o.place(e)
 		o.rows = slices.Delete(o.rows, at, at+1)
-		e.places[o.list] = 0
-		o.number(at)
-	case listed && at < 0:
-		now := row{e.size.left, e}
-		at, _ = slices.BinarySearchFunc(o.rows, now, func(a, b row) int {
-			return cmp.Or(cmp.Compare(a.left, b.left), state.CompareJobs(a.e.job, b.e.job))
-		})
+	case listed && !was.in:
+		at, _ := slices.BinarySearchFunc(o.rows, now, compareRows)
 		o.rows = slices.Insert(o.rows, at, now)
-		o.number(at)
-	case listed:
-		o.move(at, row{e.size.left, e})
+	case listed && was.left != now.left:
+		o.move(o.place(e), now)
 	}
+	*was = listing{listed, now.left}
 }
 
 // move puts the job at a place where it belongs now.
 func (o *order) move(at int, now row) {
-	for ; at > 0 && now.before(&o.rows[at-1]); at-- {
+	for ; at > 0 && compareRows(now, o.rows[at-1]) < 0; at-- {
 		o.rows[at] = o.rows[at-1]
-		o.rows[at].e.places[o.list] = at + 1
 	}
-	for ; at+1 < len(o.rows) && o.rows[at+1].before(&now); at++ {
+	for ; at+1 < len(o.rows) && compareRows(o.rows[at+1], now) < 0; at++ {
 		o.rows[at] = o.rows[at+1]
-		o.rows[at].e.places[o.list] = at + 1
 	}
 	o.rows[at] = now
-	now.e.places[o.list] = at + 1
-}
-
-// number tells the jobs from a place on where they are.
-func (o *order) number(from int) {
-	for at := from; at < len(o.rows); at++ {
-		o.rows[at].e.places[o.list] = at + 1
-	}
 }

@@ -10,7 +10,7 @@ import (
 	"heddle/core/state"
 )
 
-// TestOrder: whatever comes, changes and goes, a list is in order, has each job once, and each job knows its place.
+// TestOrder: whatever comes, changes and goes, a list is in order, has each job once, and each job is found.
 func TestOrder(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -32,17 +32,14 @@ func TestOrder(t *testing.T) {
 				}
 			}
 			slices.SortFunc(want, func(a, b *entry) int {
-				if x, y := (row{a.size.left, a}), (row{b.size.left, b}); x.before(&y) {
-					return -1
-				}
-				return 1
+				return compareRows(row{a.size.left, a}, row{b.size.left, b})
 			})
 			if len(want) != len(o.rows) {
 				rt.Fatalf("%d jobs, want %d", len(o.rows), len(want))
 			}
 			for i, e := range want {
-				if o.rows[i].e != e || e.places[listFetching] != i+1 {
-					rt.Fatalf("place %d has %s, which believes to be at %d; want %s", i+1, o.rows[i].e.job.ID, o.rows[i].e.places[listFetching], e.job.ID)
+				if o.rows[i].e != e || o.place(e) != i {
+					rt.Fatalf("place %d has %s, want %s, which is found at %d", i, o.rows[i].e.job.ID, e.job.ID, o.place(e))
 				}
 			}
 		}

@@ -67,11 +67,15 @@ func New(raw json.RawMessage) (policy.Policy, error) {
 		if p.Queues == nil {
 			p.Queues = map[string]float64{}
 		}
-		pass := dispatch.Pass{Kinds: []model.Stage{model.StageMap, model.StageReduce}, Indexed: true, Together: true}
-		r := &rule{params: p, passes: []dispatch.Pass{passStarving: pass, passFirst: pass, passAll: pass}}
-		r.asking.list, r.fetching.list = listAsking, listFetching
-		r.rates.begin(&p)
-		r.jobs = policy.JobsLeaving(r.remove)
-		return dispatch.New(r, dispatch.Settings{}), nil
+		return dispatch.New(newRule(p), dispatch.Settings{}), nil
 	})
+}
+
+func newRule(p Params) *rule {
+	pass := dispatch.Pass{Kinds: []model.Stage{model.StageMap, model.StageReduce}, Indexed: true, Together: true}
+	r := &rule{params: p, passes: []dispatch.Pass{passStarving: pass, passFirst: pass, passAll: pass}}
+	r.asking.list, r.fetching.list = listAsking, listFetching
+	r.rates.begin(&p)
+	r.jobs = policy.JobsLeaving(r.remove)
+	return r
 }

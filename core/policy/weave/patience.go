@@ -87,19 +87,24 @@ func (r *rule) takesReduce(in *policy.Input, e *entry) model.Reason {
 		e.cheapest = true
 		return model.ReasonPreferredReduce
 	}
-	b := &e.best.reduces // output on a rack that wants one more
+	if more := (e.mostOutput() - e.expected.output[here]) / float64(e.size.reduces); more > 0 && r.waits(in, &e.waits.reduces, more, s) {
+		return ""
+	}
+	return model.ReasonAnyReduce
+}
+
+// mostOutput returns the most output that is expected on a rack which wants one more reduce, by the quotas.
+func (e *entry) mostOutput() float64 {
+	b, q := &e.best.reduces, &e.quotas
 	if b.revision != e.revision || b.choice != q.version {
 		b.revision, b.choice, b.bytes = e.revision, q.version, 0
 		for i, n := range q.counts {
-			if s.Launched(i) < n {
+			if e.job.Reduce.Launched(i) < n {
 				b.bytes = max(b.bytes, e.expected.output[i])
 			}
 		}
 	}
-	if more := (b.bytes - e.expected.output[here]) / float64(e.size.reduces); more > 0 && r.waits(in, &e.waits.reduces, more, s) {
-		return ""
-	}
-	return model.ReasonAnyReduce
+	return b.bytes
 }
 
 // waits reports whether a stage lets an offer pass on which a task costs so many bytes more than elsewhere: for as long as

@@ -12,7 +12,10 @@ import (
 // Targets implements dispatch.Rule: the racks chosen for maps, the quotas for reduces.
 func (r *rule) Targets(v state.View, j *state.Job, s *state.Stage) (t dispatch.Targets, ok bool) {
 	e := r.jobs.Find(j)
-	t.Rank, t.Reason = e.places[listAsking], model.ReasonRankOnly
+	t.Reason = model.ReasonRankOnly
+	if e.listings[listAsking].in {
+		t.Rank = r.asking.place(e) + 1
+	}
 	switch s.Kind {
 	case model.StageMap:
 		if share := r.racksOf(v, e).share; share != nil {
@@ -32,8 +35,8 @@ func (r *rule) Targets(v state.View, j *state.Job, s *state.Stage) (t dispatch.T
 			share[i] = float64(n) / float64(e.size.reduces)
 		}
 		t.Racks = targets(v, share, q.counts, func(rack int) model.Bytes { return model.Bytes(e.expected.output[rack]) })
-		if n, limited := due(r, v, e); limited {
-			t.Limited, t.MaxRunning = true, n
+		if r.limits {
+			t.MaxRunning, t.Limited = due(r, v, e)
 		}
 	case model.StageOther, model.StageAM:
 		return t, false

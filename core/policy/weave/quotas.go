@@ -55,13 +55,15 @@ func (r *rule) expect(v state.View, e *entry) {
 		x.output = nil
 	}
 	x.from = now
+	policy.Save(r.journal, &e.gate)
+	e.gate.looked = 0 // it was found with what was expected before
 	x.output, x.total = zeroed(x.output, racks), 0
 	if e.size.shuffle <= 0 {
 		return
 	}
-	weights := r.weights[:0]
+	weights := r.forecast.weights[:0]
 	sum := 0.0
-	if e.job.Forecast(&r.forecast, racks) {
+	if e.job.ExpectOutput(&r.forecast.Forecast, racks) {
 		weights = append(weights, r.forecast.ByRack...)
 		sum = r.forecast.Total
 	} else {
@@ -76,7 +78,7 @@ func (r *rule) expect(v state.View, e *entry) {
 			weights, sum = append(weights[:0], r.cluster.memory...), r.cluster.all.memory
 		}
 	}
-	r.weights = weights
+	r.forecast.weights = weights
 	for i, w := range weights {
 		x.output[i] = w / max(sum, 1e-9) * e.size.shuffle
 		x.total += x.output[i]

@@ -64,6 +64,8 @@ type cluster struct {
 	uplink []float64 // bytes/s
 	runs   int       // racks with running nodes
 	all    struct{ memory, uplink float64 }
+	busy   float64 // mean utilization of uplinks
+	busyAt model.Time
 }
 
 // unknownUplink is the capacity in bytes/s that an uplink of unknown capacity counts with.
@@ -75,7 +77,7 @@ func (c *cluster) update(v state.View) bool {
 	if c.racks == now.Racks && c.total == now.Total && len(c.memory) == len(v.Racks()) {
 		return false
 	}
-	c.racks, c.total, c.runs = now.Racks, now.Total, 0
+	c.racks, c.total, c.runs, c.busyAt = now.Racks, now.Total, 0, 0
 	c.memory, c.uplink = c.memory[:0], c.uplink[:0]
 	c.all.memory, c.all.uplink = 0, 0
 	for _, rack := range v.Racks() {
@@ -99,13 +101,18 @@ func (c *cluster) containers(rack int, s *state.Stage) float64 {
 	return max(c.memory[rack]/float64(max(s.Capability.MemoryMiB, 1)), 1)
 }
 
-// utilization returns the mean utilization of the uplinks of racks with running nodes, 1 at most for each.
+// utilization returns the mean utilization of the uplinks of racks with running nodes, 1 at most for each. It is sampled
+// as time goes on.
 func (c *cluster) utilization(v state.View) float64 {
+	if c.busyAt == v.Now() {
+		return c.busy
+	}
 	sum := 0.0
 	for _, rack := range v.Racks() {
 		if rack.Runs() {
 			sum += min(rack.Utilization, 1)
 		}
 	}
-	return sum / float64(max(c.runs, 1))
+	c.busy, c.busyAt = sum/float64(max(c.runs, 1)), v.Now()
+	return c.busy
 }

@@ -50,14 +50,20 @@ type rule struct {
 	changed  []*state.Job
 	cluster  cluster
 	rates    rates
-	forecast shuffle.Forecast
+	forecast forecast
 	journal  *policy.Journal // of the present call
+	limits   bool            // plans may limit how many reduces run
 
 	accounts accounts
 	backlogs backlogs
 	choosing choosing
 	division division
-	weights  []float64 // of expect
+}
+
+// forecast is the memory of one forecast of map output.
+type forecast struct {
+	shuffle.Forecast
+	weights []float64 // of racks
 }
 
 // entry is what is kept of one live job.
@@ -69,8 +75,8 @@ type entry struct {
 	expected expected
 	quotas   quotas
 	gate     gate
-	places   [lists]int // in the lists of jobs, counted from 1; 0 in none
-	account  *account   // its user's, once there is one
+	listings [lists]listing
+	account  *account // its user's, once there is one
 	fair     progress
 
 	times struct{ maps, reduces timer }
@@ -84,7 +90,7 @@ type entry struct {
 // or went.
 func (r *rule) Prepare(in *policy.Input) {
 	v := in.View
-	r.journal = in.Journal
+	r.journal, r.limits = in.Journal, in.HoldByRank
 	if r.cluster.update(v) {
 		r.mark = state.Revision{}
 	}

@@ -94,11 +94,11 @@ func (a *reportedAsks) asksFor(r *model.AskRow, stage model.Stage) bool {
 	return r.Count > 0 && a.stageAt(r.Priority) == stage
 }
 
-// ReducesOnAnyRack reports whether the ResourceManager, when it was asked last, held asks for reduces that any rack may
-// serve: then no plan of them is in force.
-func (j *Job) ReducesOnAnyRack() bool {
+// ReducesTied reports whether a plan of the job's reduces may be in force: a relay carries its asks, and the ResourceManager,
+// when it was asked last, held none for reduces that any rack may serve.
+func (j *Job) ReducesTied() bool {
 	asks := &j.reported.asks
-	return asks.anyRack(asks.rows, model.StageReduce)
+	return asks.relayedAt != 0 && !asks.anyRack(asks.rows, model.StageReduce)
 }
 
 // learnStage stores which stage a row's priority stands for, if the row names it.
