@@ -48,7 +48,8 @@ type Input struct {
 	Jobs  []*state.Job // of Plan: the jobs to plan, by arrival
 	// Limits is where what stages ask for is limited to racks; nil limits nothing.
 	Limits Limits
-	// HoldByRank says of Plan that plans may hold stages in part. What ranks say is held is not the policy's to do.
+	// HoldByRank is set in Plan where the engine holds stages by the ranks of plans: then a plan may limit how many tasks of a
+	// stage run.
 	HoldByRank bool
 	// Journal records what the policy remembers before it changes; nil records nothing.
 	Journal *Journal
