@@ -185,7 +185,7 @@ func TestWorkloads(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if len(all) < 15 || 2*training > len(all) {
+	if len(all) < 15 || len(all)-training < 8 {
 		t.Errorf("%d workloads, %d for training", len(all), training)
 	}
 }
