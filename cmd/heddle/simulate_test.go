@@ -50,7 +50,7 @@ func simulated(t *testing.T, args ...string) simulation.Result {
 	return a
 }
 
-// The result of design 11, to the letter: every key of a run, in its order.
+// The result of design 11 with shares added, to the letter: every key of a run, in its order.
 const designedRun = `{"policy":"nas","params":{…},"seed":1,"jobs":24442,"finished":24442,
    "makespan_s":0,"throughput_jobs_per_s":0,"jct_s":{"mean":0,"p50":0,"p95":0,"p99":0},
    "jct_by_class_s":{"light":0,"medium":0,"heavy":0},
@@ -58,6 +58,8 @@ const designedRun = `{"policy":"nas","params":{…},"seed":1,"jobs":24442,"finis
    "cross_rack_shuffle_fraction":{"by_bytes":0,"by_job":0},
    "locality":{"node":0,"rack":0,"off":0},"congestion":{"samples":0,"onsets":0,"threshold":0.8},
    "map_progress_at_first_reduce":0,"nodes_over_traffic_threshold":0,"fairness_jain":0,
+   "shares":{"users":{"count":0,"count_below":0,"windows":0,"windows_below":0,"least":0,"least_of":"","p05":0},
+   "queues":{"count":0,"count_below":0,"windows":0,"windows_below":0,"least":0,"least_of":"","p05":0}},
    "bounds":{"makespan_network_s":0,"makespan_compute_s":0,"jct_mean_s":0,"cross_rack_bytes":0},
    "ratio_to_bound":{"makespan":0,"jct_mean":0,"cross_rack_bytes":0},
    "placements":0,"engine_s":0,"wall_s":0,"events":0,"peak_rss_bytes":0}`

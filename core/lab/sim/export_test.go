@@ -94,6 +94,14 @@ func (s *Sim) Consistent(v state.View, offered *state.Node) error {
 		}
 	}
 	check("demand", s.updates.demand.sum(), demand)
+	had, used := 0, 0
+	for _, a := range s.stats.shares.active {
+		had += a.has
+	}
+	for _, of := range s.used() {
+		used += of.sum()
+	}
+	check("containers of users that have jobs", had, used)
 	for i, used := range s.used() {
 		check("containers that are used", s.layout.nodes[i].used[0], used[0])
 		check("slots that are used by others than maps", s.layout.nodes[i].used[1], used[1])
@@ -158,6 +166,9 @@ func (s *Sim) Idle() error {
 	users := 0
 	for _, u := range s.stats.users {
 		users += u.containers + u.activeJobs
+	}
+	for _, a := range s.stats.shares.accounts { // order-free: a sum
+		users += a.has + a.jobs
 	}
 	check("containers in use", used, 0)
 	check("attempts", attempts, 0)

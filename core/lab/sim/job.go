@@ -23,6 +23,7 @@ type job struct {
 	outputNodes       []int32 // of completed tasks that write to HDFS: where the output lies
 	mapsAtFirstReduce float64 // part of the maps done when a task that fetches was first launched, below 0 before
 	appMaster
+	jobAccount
 	fetching
 	preemption
 	speculationTimer

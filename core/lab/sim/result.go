@@ -22,6 +22,7 @@ type Run struct {
 	Seed   uint64 `json:"seed"`
 	Outcome
 	Traffic
+	Shares Shares `json:"shares"`
 	Bounds Bounds `json:"bounds"`
 	Ratio  Ratios `json:"ratio_to_bound"`
 	Effort
@@ -69,6 +70,7 @@ type Detail struct {
 	Rejected         int64        // placements that broke a rule of the engine
 	Responses        []float64    // by job of the workload, seconds
 	PerJob           []JobTraffic // the same, of those that are done
+	JobShares        []JobShare   // the same
 	ContainerSeconds float64      // container-seconds that attempts and ApplicationMasters held
 	ByRack           []network.Traffic
 	Uplinks          Uplinks
@@ -174,6 +176,7 @@ func (s *Sim) result() Run {
 	r.MapProgress = ratio(t.mapProgressSum, float64(t.reducingJobs))
 	r.OverThreshold = ratio(float64(t.overThreshold), float64(t.nodeSamples))
 	r.Fairness = b.jain()
+	r.Shares, r.JobShares = Shares{b.shares.ofUsers.result(), b.shares.ofQueues.result()}, b.shares.jobs
 	r.Rejected = rejected(s)
 	s.bound(&r)
 	return r

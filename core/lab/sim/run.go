@@ -122,6 +122,7 @@ func (s *world) occupy(n *node, j *job, pool int) {
 	s.jobs.free[pool]--
 	s.updates.nodeChanged(n)
 	j.usage.containers++
+	j.account.has++
 }
 
 func (s *world) vacate(n *node, j *job, pool int, took model.Duration) {

@@ -178,6 +178,7 @@ func (s *Sim) advance() bool {
 			s.stats.lastProgress.Sub(0).Seconds(), len(s.jobs.live)+len(s.jobs.waiting), s.jobs.describeStuck())
 		return true
 	}
+	s.stats.shares.samplesUntil(&s.world, next)
 	s.layout.background.moveBefore(s, next)
 	s.faults.applyUntil(s, next)
 	s.runUntil(next)

@@ -14,12 +14,12 @@ import (
 
 // runStats is what a run is measured by.
 type runStats struct {
-	responses   []float64       // by job: seconds from submission to end; below 0 while it is not done
-	demands     []bounds.Demand // by job, once it is there
-	traffic     []JobTraffic    // by job, once it is done
-	totals      statTotals
-	users       map[model.UserID]*userUsage
-	activeUsers int // users
+	responses []float64       // by job: seconds from submission to end; below 0 while it is not done
+	demands   []bounds.Demand // by job, once it is there
+	traffic   []JobTraffic    // by job, once it is done
+	totals    statTotals
+	users     map[model.UserID]*userUsage
+	shares    shareStats
 
 	events, placements int
 	engineSeconds      float64    // seconds
@@ -29,8 +29,13 @@ type runStats struct {
 	coflows        coflows
 	links          linkLoads
 	nodesSampledAt model.Time // nodes
+	activeTotals
+}
 
-	activeShuffle model.Bytes // of live jobs
+// activeTotals are of the jobs that are there.
+type activeTotals struct {
+	activeUsers   int
+	activeShuffle model.Bytes
 	activeMaps    int
 }
 
@@ -103,7 +108,7 @@ type userUsage struct {
 
 func newBook(c *Cluster, w *workload.Workload) runStats {
 	b := runStats{
-		responses: make([]float64, len(w.Jobs)), demands: make([]bounds.Demand, len(w.Jobs)), traffic: make([]JobTraffic, len(w.Jobs)), users: map[model.UserID]*userUsage{},
+		responses: make([]float64, len(w.Jobs)), demands: make([]bounds.Demand, len(w.Jobs)), traffic: make([]JobTraffic, len(w.Jobs)), users: map[model.UserID]*userUsage{}, shares: newShareStats(w),
 		links: linkLoads{
 			loads: make([]topology.Link, len(c.Racks)), congested: make([]bool, len(c.Racks)), used: make([][]float64, len(c.Racks)), before: make([]network.Traffic, len(c.Racks)),
 		},
@@ -127,6 +132,7 @@ func (b *runStats) jobArrived(s *world, j *job) {
 		b.users[j.spec.User] = u
 	}
 	j.usage = u
+	b.shares.jobArrived(j)
 	if u.activeJobs++; u.activeJobs == 1 {
 		u.activeSince = j.submit
 		b.activeUsers++
@@ -148,6 +154,7 @@ func (b *runStats) containerReleased(j *job, took model.Duration) {
 	u := j.usage
 	u.containerSeconds += took.Seconds()
 	u.containers--
+	j.account.has--
 }
 
 func (b *runStats) jobFinished(j *job, at model.Time) {
@@ -163,6 +170,7 @@ func (b *runStats) jobFinished(j *job, at model.Time) {
 func (b *runStats) jobLeft(j *job, at model.Time) {
 	b.activeShuffle -= j.spec.Shuffle()
 	b.activeMaps -= j.maps()
+	b.shares.jobLeft(j)
 	u := j.usage
 	if u.activeJobs--; u.activeJobs == 0 {
 		b.activeUsers--
