@@ -244,6 +244,9 @@ func TestRunEncodes(t *testing.T) {
 	if diff := cmp.Diff(r, got); err != nil || diff != "" {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
+	if r.PerJob != nil {
+		t.Error("each job of a run that nothing is compared with")
+	}
 	other := s.Spec(p, 1, 3)
 	for want, broken := range map[string]string{ // order-free: each on its own
 		"no result of a run: unexpected EOF": string(text[:len(text)/2]),
@@ -261,6 +264,28 @@ func TestRunEncodes(t *testing.T) {
 	}
 	if _, err := s.Run(&spec, p, func() bool { return false }); err == nil {
 		t.Error("does not stop")
+	}
+}
+
+// A result of weave, and of fair with Hadoop's slowstart, has what came of each job.
+func TestRunPerJob(t *testing.T) {
+	t.Parallel()
+	s := setup(t, "fb2010-o5")
+	for _, name := range []string{"weave", "fair"} {
+		p := newPolicy(t, name, "{}")
+		spec := s.Spec(p, 0.05, 1)
+		r, err := s.Run(&spec, p, nil)
+		if err != nil || r.PerJob == nil || len(r.PerJob.JCT) != len(s.Work.Jobs) || slices.Min(r.PerJob.JCT) <= 0 {
+			t.Fatalf("%s: %v, %+v", name, err, r.PerJob)
+		}
+		text, err := r.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := frontier.Decode(text, &spec)
+		if diff := cmp.Diff(r, got); err != nil || diff != "" {
+			t.Errorf("%v (-want +got):\n%s", err, diff)
+		}
 	}
 }
 
@@ -296,6 +321,18 @@ func TestFileName(t *testing.T) {
 			t.Fatal(err)
 		}
 		add(other.Spec(p, 0.05, 1))
+	}
+	for _, of := range frontier.Perturbations()[1:] {
+		perturbed, err := s.Perturb(&of)
+		if err != nil {
+			t.Fatal(err)
+		}
+		spec := perturbed.Spec(p, 0.05, 1)
+		add(spec)
+		spec.Perturbation = "another name" // what it is counts, too
+		if plain := s.Spec(p, 0.05, 1); spec.Setup == plain.Setup {
+			t.Errorf("%s has the digest of no perturbation", of.Name)
+		}
 	}
 	if spec := s.Spec(p, 0.05, 1); spec.Format != 1 {
 		t.Error("a new format: raise the number here")

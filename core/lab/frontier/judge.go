@@ -78,26 +78,43 @@ type Result struct {
 	Jobs        int          `json:"jobs"`
 	Tasks       int          `json:"tasks"`
 	Comparisons []Comparison `json:"comparisons"` // by metric; none without Subject or without others
+	Fairness    *Fairness    `json:"fairness,omitempty"`
 	Variants    []Variant    `json:"variants"`
 }
 
-// NewResult compares the variants of a workload. The first variant of Subject counts.
+// NewResult compares the variants of a workload. The first variant of Subject counts. What each job did is not kept.
 func NewResult(s *Setup, variants []Variant) Result {
 	d := s.Work.Describe()
 	r := Result{
 		Name: s.Name, Doc: s.Doc, Training: s.Training, Source: s.Source, Cluster: s.ClusterText(),
 		Jobs: d.Jobs, Tasks: d.Tasks, Variants: variants,
 	}
-	subject := slices.IndexFunc(variants, func(v Variant) bool { return v.subject })
-	if subject < 0 {
+	subject := find(variants, func(v *Variant) bool { return v.subject })
+	r.Fairness = newFairness(s, subject, find(variants, func(v *Variant) bool { return v.Policy == Fair && v.Slowstart == DefaultSlowstart }))
+	for i := range variants {
+		for k := range variants[i].Runs {
+			variants[i].Runs[k].PerJob = nil
+		}
+	}
+	if subject == nil {
 		return r
 	}
 	for _, m := range Metrics() {
 		if best := bestOther(variants, &m); best != nil {
-			r.Comparisons = append(r.Comparisons, compare(&variants[subject], best, &m))
+			r.Comparisons = append(r.Comparisons, compare(subject, best, &m))
 		}
 	}
 	return r
+}
+
+// find returns the first variant of a kind; nil without.
+func find(variants []Variant, is func(*Variant) bool) *Variant {
+	for i := range variants {
+		if is(&variants[i]) {
+			return &variants[i]
+		}
+	}
+	return nil
 }
 
 // bestOther returns the variant of another policy with the least median of a metric, the first of equal ones.

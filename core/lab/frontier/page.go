@@ -18,7 +18,7 @@ type Report struct {
 
 // NewReport returns the report on the results of workloads.
 func NewReport(results []Result, scale float64, seeds int) *Report {
-	return &Report{Format: format, Scale: scale, Seeds: seeds, Verdicts: Judge(results), Results: results}
+	return &Report{Format: Format, Scale: scale, Seeds: seeds, Verdicts: Judge(results), Results: results}
 }
 
 // Intro is the beginning of the page.
@@ -48,6 +48,7 @@ func (r *Report) Markdown(w io.Writer, plots string) error {
 	}
 	r.writeVerdicts(&b)
 	r.writeComparisons(&b)
+	r.writeFairness(&b)
 	r.writeWorkloads(&b)
 	b.WriteString("\n## Plots\n\nMean completion time against cross-rack traffic, a mark for each policy and slowstart. The line joins those that no other one beats in both.\n")
 	for i := range r.Results {

@@ -26,8 +26,8 @@ func Baselines() []string {
 // Slowstarts returns the values of mapreduce.job.reduce.slowstart.completedmaps that every baseline runs with.
 func Slowstarts() []float64 { return []float64{0.05, 0.8, 1} }
 
-// defaultSlowstart is Hadoop's. Subject runs with it alone, as it decides itself when reduces start.
-const defaultSlowstart = 0.05
+// DefaultSlowstart is Hadoop's. Subject runs with it alone, as it decides itself when reduces start.
+const DefaultSlowstart = 0.05
 
 // Policy is a policy with its parameters.
 type Policy struct {
@@ -40,13 +40,13 @@ type Policy struct {
 // Slowstarts returns those of the values that the policy runs with.
 func (p *Policy) Slowstarts(of []float64) []float64 {
 	if p.Name == Subject {
-		return []float64{defaultSlowstart}
+		return []float64{DefaultSlowstart}
 	}
 	return of
 }
 
-// format is the version of Spec and Run. It increases when the simulator gives other results for the same Spec.
-const format = 1
+// Format is the version of Spec, Run and the reports. It increases when the simulator gives other results for the same Spec.
+const Format = 1
 
 // Spec is everything that a run's result depends on beside the code.
 type Spec struct {
@@ -58,6 +58,10 @@ type Spec struct {
 	Params    json.RawMessage `json:"params"` // all of them
 	Slowstart float64         `json:"slowstart"`
 	Seed      uint64          `json:"seed"`
+	// PerJob says that the result has figures of each job: that of Subject, and of Fair with Hadoop's slowstart.
+	PerJob bool `json:"per_job,omitempty"`
+	// Perturbation is the name of one; its values are in Setup.
+	Perturbation string `json:"perturbation,omitempty"`
 }
 
 // Run is the result of a run.
@@ -68,29 +72,44 @@ type Run struct {
 	Bounds     sim.Bounds `json:"bounds"`
 	Ratio      sim.Ratios `json:"ratio_to_bound"`
 	Placements int        `json:"placements"`
+	PerJob     *PerJob    `json:"per_job,omitempty"`
 }
 
 // Setup is a workload that is ready to run.
 type Setup struct {
 	*Workload
-	Work   *workload.Workload
-	digest string
+	Work         *workload.Workload
+	params       sim.Params
+	perturbation string // "" without
+	digest       string
 }
 
 // NewSetup returns a workload with its jobs.
 func NewSetup(w *Workload, work *workload.Workload) (*Setup, error) {
+	s := &Setup{Workload: w, Work: work, params: sim.DefaultParams()}
+	return s, s.sum()
+}
+
+// sum sets the digest of all that a run depends on beside its Spec, any more values among them.
+func (s *Setup) sum(more ...any) error {
 	h := sha256.New()
-	if err := errors.Join(workload.Write(h, work), json.NewEncoder(h).Encode(w.Cluster)); err != nil {
-		return nil, fmt.Errorf("%s: %w", w.Name, err)
+	err := errors.Join(workload.Write(h, s.Work), json.NewEncoder(h).Encode(s.Cluster))
+	for _, v := range more {
+		err = errors.Join(err, json.NewEncoder(h).Encode(v))
 	}
-	return &Setup{Workload: w, Work: work, digest: hex.EncodeToString(h.Sum(nil))}, nil
+	if err != nil {
+		return fmt.Errorf("%s: %w", s.Name, err)
+	}
+	s.digest = hex.EncodeToString(h.Sum(nil))
+	return nil
 }
 
 // Spec returns what a run of a policy depends on.
 func (s *Setup) Spec(p *Policy, slowstart float64, seed uint64) Spec {
 	return Spec{
-		Format: format, Workload: s.Name, Jobs: len(s.Work.Jobs), Setup: s.digest,
+		Format: Format, Workload: s.Name, Jobs: len(s.Work.Jobs), Setup: s.digest,
 		Policy: p.Name, Params: p.Params, Slowstart: slowstart, Seed: seed,
+		PerJob: p.Name == Subject || p.Name == Fair && slowstart == DefaultSlowstart, Perturbation: s.perturbation,
 	}
 }
 
@@ -100,7 +119,7 @@ func (s *Setup) Run(spec *Spec, p *Policy, keepOn func() bool) (Run, error) {
 	if err != nil {
 		return Run{}, err
 	}
-	params := sim.DefaultParams()
+	params := s.params
 	params.Slowstart, params.Seed = spec.Slowstart, spec.Seed
 	params.Multiple = p.Name == capacity.Name // it fills a node in one heartbeat
 	world, err := sim.New(params, s.Cluster, s.Work, p.Name, pol)
@@ -111,7 +130,11 @@ func (s *Setup) Run(spec *Spec, p *Policy, keepOn func() bool) (Run, error) {
 	if err != nil {
 		return Run{}, err
 	}
-	return Run{Spec: *spec, Outcome: r.Outcome, Traffic: r.Traffic, Bounds: r.Bounds, Ratio: r.Ratio, Placements: r.Placements}, nil
+	out := Run{Spec: *spec, Outcome: r.Outcome, Traffic: r.Traffic, Bounds: r.Bounds, Ratio: r.Ratio, Placements: r.Placements}
+	if spec.PerJob {
+		out.PerJob = newPerJob(&r)
+	}
+	return out, nil
 }
 
 // FileName returns the name of the file that holds the result of a Spec. Other Specs have other names.
@@ -121,7 +144,11 @@ func (s *Spec) FileName() (string, error) {
 		return "", err
 	}
 	sum := sha256.Sum256(text)
-	return fmt.Sprintf("%s-%s-slowstart%g-seed%d-%s.json", s.Workload, s.Policy, s.Slowstart, s.Seed, hex.EncodeToString(sum[:6])), nil
+	name := s.Workload
+	if s.Perturbation != "" {
+		name += "-" + s.Perturbation
+	}
+	return fmt.Sprintf("%s-%s-slowstart%g-seed%d-%s.json", name, s.Policy, s.Slowstart, s.Seed, hex.EncodeToString(sum[:6])), nil
 }
 
 // Encode returns the content of the file that holds a result.

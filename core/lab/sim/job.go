@@ -54,6 +54,7 @@ type jobUpdates struct {
 	blocksMoved      bool       // its blocks are to be reported again
 	countersAt       model.Time // when its counters were last reported
 	countersComplete bool       // with all maps done
+	toldFactor       float64    // see Misprediction
 }
 
 // isGraph reports whether the job is more than maps, or maps and reduces: its

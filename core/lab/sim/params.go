@@ -53,7 +53,8 @@ type Faults struct {
 	// is drawn. 0 is none.
 	Straggler, StragglerFactor float64
 	Losses                     []Loss // of nodes
-	Speculation                bool   // extra attempts of tasks that are late (mapreduce.map.speculative, reduce.speculative)
+	Misprediction
+	Speculation bool // extra attempts of tasks that are late (mapreduce.map.speculative, reduce.speculative)
 }
 
 func (p *Params) clock() float64 {
@@ -102,6 +103,7 @@ func (p *Params) Validate() error {
 	if p.ParallelCopies < 1 || p.ParallelCopies > mostCopies {
 		errs = append(errs, fmt.Errorf("parallel copies: must be between 1 and %d, is %d", mostCopies, p.ParallelCopies))
 	}
+	errs = append(errs, p.Misprediction.validate())
 	if p.AMStart < 0 {
 		errs = append(errs, errors.New("start of an ApplicationMaster: must not be negative"))
 	}

@@ -50,7 +50,10 @@ func (j *job) updateTask(t *stage, task int, state model.TaskState, n *node, s *
 		Input: model.Unknown, Output: model.Unknown, Shuffled: model.Unknown,
 	}
 	if state == model.TaskSucceeded && t.kind == model.StageMap {
-		update.Input, update.Output = t.in.size(task), t.outputOf(task)
+		update.Input = t.in.size(task)
+		if !s.params.Misprediction.on() {
+			update.Output = t.outputOf(task)
+		}
 	}
 	if state == model.TaskPending && s.faults != nil { // nodes may have left or come back while it ran
 		update.Preferred = t.in.hostsOf(task, &s.layout)
@@ -290,6 +293,9 @@ func (s *Sim) reportCounters(j *job, m, r *tasks) {
 		}
 		f.ReduceShuffle += t.fetched()
 	}
+	if f.MapOutput = s.toldOutput(j, m, f.MapOutput); f.MapOutput < 0 {
+		f.CompletedMapsNow = 0 // of a reading without output
+	}
 	s.apply(model.SourceMapReduce, f)
 }
 
@@ -329,7 +335,7 @@ func (s *Sim) reportGraph(j *job) {
 	for i := range j.stages {
 		t := &j.stages[i]
 		g := model.GraphStage{
-			Name: string(t.spec.Name), Tasks: t.total, Completed: t.completed, Input: t.in.total(), Output: model.Unknown, Placed: s.layout.byRack(t.outputByRack),
+			Name: string(t.spec.Name), Tasks: t.total, Completed: t.completed, Input: t.in.total(), Output: model.Unknown, Placed: s.toldPlaces(j, t),
 		}
 		if t.complete() {
 			g.Output = t.output

@@ -52,6 +52,7 @@ func (s *world) submitJob(index int) {
 		submit: max(of.Submit, s.jobs.chains.released[index]),
 	}
 	j.mapsAtFirstReduce = -1
+	j.toldFactor = s.params.Misprediction.draw(s.params.Seed, index)
 	j.stages = newStages(s, j)
 	blocks := s.hdfs.forJob(index)
 	for i := range j.stages {

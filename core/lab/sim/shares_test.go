@@ -2,6 +2,7 @@ package sim_test
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -15,12 +16,12 @@ import (
 func TestSharesByHand(t *testing.T) {
 	t.Parallel()
 	c := sim.Uniform(1, 1, 4, 125e6, 125e6)
-	w := &workload.Workload{Jobs: []workload.Job{mapReduce("a", 0, 4*180, 0, 0), mapReduce("b", 10_500, 4*60, 0, 0)}}
+	w := &workload.Workload{Jobs: []workload.Job{mapReduce("a", 0, 4*180, 0, 0), mapReduce("b", 10_000, 4*60, 0, 0), mapReduce("c", 3_000_000, 8, 0, 0)}}
 	w.Jobs[1].User = "bob"
 	r := run(t, sim.DefaultParams(), c, w, "fifo")
 	// Ann wants more from the sample at 10 s to that at 1790 s, which is 20 windows, each with twice her share of two. Bob
-	// does from 20 s to 2390 s, which is 30 windows. He has nothing up to 1800 s, and from 1810 s on all four, his share:
-	// n of the 60 samples of a window make 4n/(4n + 2(60-n)), which is above 0.9 in the last one only, with 55. The queue
+	// does from 10 s to 2390 s, which is 30 windows. He has nothing up to 1800 s, and from 1810 s on all four, his share:
+	// n of the 60 samples of a window make 4n/(4n + 2(60-n)), which is above 0.9 in the last one only, with 54. The queue
 	// has its share all the time.
 	want := sim.Shares{
 		Users:  sim.ShareWindows{Count: 2, CountBelow: 1, Windows: 50, WindowsBelow: 29. / 50, LeastOf: "bob in root.default"},
@@ -29,10 +30,11 @@ func TestSharesByHand(t *testing.T) {
 	if r.Shares != want {
 		t.Errorf("%+v, want %+v", r.Shares, want)
 	}
-	// Ann is alone at 10 s, and ends after 1800 s; Bob ends after 2400 s.
-	a, b := sim.JobShare{Had: 180 * 40, Share: 40 + 179*20}, sim.JobShare{Had: 60 * 40, Share: 179*20 + 60*40}
-	if r.JobShares[0] != a || r.JobShares[1] != b || !a.More() || b.More() {
-		t.Errorf("%+v, want %+v and %+v", r.JobShares, a, b)
+	// Ann's job has four containers up to 1800 s, Bob's from then to 2400 s; Ann's second one has 1, 4
+	// and 3 containers at its three samples, and wants all four, four and three.
+	jobs := []sim.JobShare{{Had: 180 * 40, Share: 180 * 20}, {Had: 60 * 40, Share: 180*20 + 60*40}, {Had: 10 + 40 + 30, Share: 40 + 40 + 30}}
+	if !slices.Equal(r.JobShares, jobs) || !jobs[0].More() || jobs[1].More() || jobs[2].More() {
+		t.Errorf("%+v, want %+v", r.JobShares, jobs)
 	}
 	if r := run(t, sim.DefaultParams(), c, w, "fair"); r.Shares.Users.Least < 0.9 || r.Shares.Users.Least > 1 {
 		t.Errorf("%+v under fair", r.Shares)

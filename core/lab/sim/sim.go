@@ -65,7 +65,7 @@ func New(p Params, c Cluster, w *workload.Workload, name string, pol policy.Poli
 	if err := errors.Join(p.Validate(), c.Validate(), p.fits(&c), c.fitsHeartbeat(p.Heartbeat)); err != nil {
 		return nil, err
 	}
-	if err := errors.Join(checkSupported(w, &p), checkNodes(w, &c), checkLosses(p.Losses, &c)); err != nil {
+	if err := errors.Join(CheckSupported(w, &p), checkNodes(w, &c), checkLosses(p.Losses, &c)); err != nil {
 		return nil, err
 	}
 	net, err := newNetwork(&c, p.Network)
@@ -95,9 +95,9 @@ func New(p Params, c Cluster, w *workload.Workload, name string, pol policy.Poli
 	return s, nil
 }
 
-// checkSupported reports jobs whose form is not simulated where nodes are lost or
+// CheckSupported reports jobs whose form is not simulated where nodes are lost or
 // attempts are speculated on.
-func checkSupported(w *workload.Workload, p *Params) error {
+func CheckSupported(w *workload.Workload, p *Params) error {
 	if len(p.Losses) == 0 && !p.Speculation {
 		return nil
 	}

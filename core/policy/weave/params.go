@@ -13,6 +13,7 @@ import (
 
 // Params are the policy's own settings.
 type Params struct {
+	Remaining    bool               `json:"remaining"     doc:"order jobs by the container time they have left; else by arrival"`
 	BehindS      float64            `json:"behind_s"      doc:"seconds of its share that a user may be behind before its jobs go first, until it has had all; with 0 users count for nothing"`
 	Spare        float64            `json:"spare"         doc:"part of the cluster that serves jobs in their order though others are behind, 0 to 1"`
 	Queues       map[string]float64 `json:"queues" doc:"weights of queues by path, where users are behind or not; those not listed have 1"`
@@ -33,7 +34,7 @@ type Params struct {
 // DefaultParams returns the defaults.
 func DefaultParams() Params {
 	return Params{
-		BehindS: 10, Spare: 0.2, Queues: map[string]float64{}, Late: 2, Joint: true, Others: 1, IdlePrice: 0.25, Patience: 1, PatienceS: 60, AdmitS: 15, AdmitReduces: 3, AdmitMaxS: 20, Slack: 0.5,
+		Remaining: true, BehindS: 10, Spare: 0.2, Queues: map[string]float64{}, Late: 2, Joint: true, Others: 1, IdlePrice: 0.25, Patience: 1, PatienceS: 60, AdmitS: 15, AdmitReduces: 3, AdmitMaxS: 20, Slack: 0.5,
 		TaskMiB: 32, BlockMiB: 128,
 	}
 }

@@ -37,6 +37,9 @@ func (e *entry) measure(rates *rates, p *Params, now model.Time) {
 	z.reduceS = rates.of(z.shuffle/float64(max(z.reduces, 1)), p)
 	reduceS := e.times.reduces.mean(z.reduceS)
 	z.left = rest(j.Map, z.maps)*z.mapS + rest(j.Reduce, z.reduces)*reduceS
+	if !p.Remaining {
+		z.left = 0 // jobs with as much left go by arrival
+	}
 	z.work = float64(z.maps)*z.mapS + float64(z.reduces)*reduceS
 }
 

@@ -30,8 +30,8 @@ import (
 // Options are what a command line asks for.
 type Options struct {
 	Workloads  []string // none: all
-	Policies   string   // NAME or NAME{JSON}, with commas between; "" is all
-	Slowstarts []string // of the policies beside frontier.Subject
+	Policies   string   // NAME or NAME{JSON}, with commas between; "" is all of them, or those that RunRobust and RunAblations compare
+	Slowstarts []string // of the policies beside frontier.Subject; Run alone reads them
 	Scale      float64  // part of each workload's jobs
 	Seeds      int
 	Traces     string   // folder of the public traces; "" takes the environment's HEDDLE_TRACES
@@ -73,7 +73,7 @@ type job struct {
 
 // Run runs what is not in a file yet, and compares all results.
 func (o *Options) Run(ctx context.Context, stderr io.Writer) (*frontier.Report, error) {
-	policies, slowstarts, err := o.parse()
+	policies, slowstarts, err := o.parse(DefaultPolicies())
 	if err != nil {
 		return nil, exit.NewUsageError(err)
 	}
@@ -81,6 +81,21 @@ func (o *Options) Run(ctx context.Context, stderr io.Writer) (*frontier.Report, 
 	if err != nil {
 		return nil, err
 	}
+	variants, err := o.runVariants(ctx, setups, policies, slowstarts, stderr)
+	if err != nil {
+		return nil, err
+	}
+	var results []frontier.Result
+	for i, s := range setups {
+		results = append(results, frontier.NewResult(s, variants[i]))
+	}
+	report := frontier.NewReport(results, o.Scale, o.Seeds)
+	report.Missing = missing
+	return report, o.writePlots(report)
+}
+
+// runVariants runs every policy with each of its slowstarts on every setup, and returns the variants by setup.
+func (o *Options) runVariants(ctx context.Context, setups []*frontier.Setup, policies []frontier.Policy, slowstarts []float64, stderr io.Writer) ([][]frontier.Variant, error) {
 	for _, dir := range []string{o.Results, o.Plots} {
 		if dir != "" {
 			if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // pages and results to be shown around
@@ -96,20 +111,11 @@ func (o *Options) Run(ctx context.Context, stderr io.Writer) (*frontier.Report, 
 	}
 	// One seed of all workloads comes before the next one.
 	slices.SortStableFunc(jobs, func(a, b job) int { return cmp.Compare(a.spec.Seed, b.spec.Seed) })
-	if err := o.runAll(ctx, jobs, stderr); err != nil {
-		return nil, err
-	}
-	var results []frontier.Result
-	for i, s := range setups {
-		results = append(results, frontier.NewResult(s, variants[i]))
-	}
-	report := frontier.NewReport(results, o.Scale, o.Seeds)
-	report.Missing = missing
-	return report, o.writePlots(report)
+	return variants, o.runAll(ctx, jobs, stderr)
 }
 
-// parse checks the options and reads the policies and their slowstarts.
-func (o *Options) parse() ([]frontier.Policy, []float64, error) {
+// parse checks the options and reads the policies, those given if none are asked for, and their slowstarts.
+func (o *Options) parse(defaults string) ([]frontier.Policy, []float64, error) {
 	if !(o.Scale > 0 && o.Scale <= 1) {
 		return nil, nil, fmt.Errorf("--scale %g: must be above 0 and at most 1", o.Scale)
 	}
@@ -129,7 +135,7 @@ func (o *Options) parse() ([]frontier.Policy, []float64, error) {
 		}
 		slowstarts = append(slowstarts, v)
 	}
-	parsed, err := policyflag.Parse(cmp.Or(o.Policies, DefaultPolicies()), nil)
+	parsed, err := policyflag.Parse(cmp.Or(o.Policies, defaults), nil)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -247,7 +253,7 @@ func (o *Options) runAll(ctx context.Context, jobs []job, stderr io.Writer) erro
 			defer mu.Unlock()
 			done++
 			if err != nil {
-				failed = append(failed, fmt.Errorf("%s, %s, slowstart %g, seed %d: %w", j.spec.Workload, j.policy.Label, j.spec.Slowstart, j.spec.Seed, err))
+				failed = append(failed, fmt.Errorf("%s, %s, slowstart %g, seed %d: %w", strings.TrimRight(j.spec.Workload+" "+j.spec.Perturbation, " "), j.policy.Label, j.spec.Slowstart, j.spec.Seed, err))
 			}
 			return nil
 		})
