@@ -137,15 +137,16 @@ type TasksFact struct {
 // A counter the job does not have is Unknown.
 type CountersFact struct {
 	App              AppID `json:"app"`
-	MapOutput        Bytes `json:"map_output_bytes"`         // MAP_OUTPUT_MATERIALIZED_BYTES
-	MapInput         Bytes `json:"map_input_bytes"`          // HDFS_BYTES_READ of the maps
-	ReduceShuffle    Bytes `json:"reduce_shuffle_bytes"`     // REDUCE_SHUFFLE_BYTES
-	HDFSWritten      Bytes `json:"hdfs_written_bytes"`       // HDFS_BYTES_WRITTEN
-	NodeLocalMaps    int   `json:"node_local_maps"`          // DATA_LOCAL_MAPS
-	RackLocalMaps    int   `json:"rack_local_maps"`          // RACK_LOCAL_MAPS
-	OtherLocalMaps   int   `json:"other_local_maps"`         // OTHER_LOCAL_MAPS
-	LaunchedReduces  int   `json:"launched_reduces"`         // TOTAL_LAUNCHED_REDUCES
-	CompletedMapsNow int   `json:"completed_maps,omitempty"` // maps completed when the counters were read, 0 if not known
+	MapOutput        Bytes `json:"map_output_bytes"`                 // MAP_OUTPUT_MATERIALIZED_BYTES
+	MapInput         Bytes `json:"map_input_bytes"`                  // HDFS_BYTES_READ of the maps
+	MapOutputPlain   Bytes `json:"map_output_plain_bytes,omitempty"` // MAP_OUTPUT_BYTES: the same before it was compressed; 0 if not known, and with a combiner
+	ReduceShuffle    Bytes `json:"reduce_shuffle_bytes"`             // REDUCE_SHUFFLE_BYTES
+	HDFSWritten      Bytes `json:"hdfs_written_bytes"`               // HDFS_BYTES_WRITTEN
+	NodeLocalMaps    int   `json:"node_local_maps"`                  // DATA_LOCAL_MAPS
+	RackLocalMaps    int   `json:"rack_local_maps"`                  // RACK_LOCAL_MAPS
+	OtherLocalMaps   int   `json:"other_local_maps"`                 // OTHER_LOCAL_MAPS
+	LaunchedReduces  int   `json:"launched_reduces"`                 // TOTAL_LAUNCHED_REDUCES
+	CompletedMapsNow int   `json:"completed_maps,omitempty"`         // maps completed when the counters were read, 0 if not known
 }
 
 // BlocksFact holds the blocks of every file under one path.

@@ -202,7 +202,7 @@ func reasonTexts() map[model.Reason]string {
 		model.ReasonReduceWaited:       "NAS: the uplink is congested, but its user has waited long enough for a light reduce.",
 		model.ReasonMostInput:          "Dawn: the rack holds most of the job's input.",
 		model.ReasonMostIntermediate:   "Dawn: the rack holds most of the job's map output.",
-		model.ReasonDependents:         "Dawn: the jobs that read this job's output have least to fetch if it lies there.",
+		model.ReasonDependents:         "The jobs that read this job's output have least to fetch if it lies there.",
 		model.ReasonHoldForMaps:        "Too few maps are complete: a reduce would hold a container and wait for their output.",
 		model.ReasonLeastRemaining:     "Its job has the least work left: who waits for it waits the shortest.",
 		model.ReasonFeedsNetwork:       "NUM: little map output waits to be fetched; this job's maps put out enough to keep the network busy.",

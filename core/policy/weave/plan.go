@@ -30,9 +30,12 @@ func (r *rule) Targets(v state.View, j *state.Job, s *state.Stage) (t dispatch.T
 			t.Reason = model.ReasonUnpredicted
 			break
 		}
+		if q.pulled {
+			t.Reason = model.ReasonDependents
+		}
 		share := make([]float64, len(q.counts))
 		for i, n := range q.counts {
-			share[i] = float64(n) / float64(e.size.reduces)
+			share[i] = float64(n) / float64(sum(q.counts))
 		}
 		t.Racks = targets(v, share, q.counts, func(rack int) model.Bytes { return model.Bytes(e.expected.output[rack]) })
 		if r.limits {

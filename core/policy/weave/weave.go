@@ -14,7 +14,10 @@
 //   - Patience. A task that costs more bytes on the offered rack than on another one lets the offer pass for as
 //     long as the difference is worth, Params.PatienceS at most, counted from its stage's last launch (patience.go).
 //   - Quotas. Reduces are divided over racks so that the busiest uplink carries least, and of these ways so that the
-//     fewest bytes cross racks (quotas.go).
+//     fewest bytes cross racks (quotas.go). What later jobs read together with the output draws reduces as map output does
+//     (dependents.go; Dawn §III-B2).
+//   - Stages. Of a job that is a graph of stages the tasks of those that read others count as reduces. What each stage will
+//     read, put out and take is predicted; the quotas are of the stages that are asked for or come next (stages.go).
 //   - Admission. A reduce is started once the uplinks it fetches over have little left to carry for the reduces that run of
 //     its own job and of those before it in the order; AdmitMaxS after its job's last reduce in any case (backlog.go).
 //
@@ -74,6 +77,7 @@ type entry struct {
 	racks    choice
 	expected expected
 	quotas   quotas
+	stages   stages // of a job with a graph
 	gate     gate
 	listings [lists]listing
 	account  *account // its user's, once there is one
