@@ -148,6 +148,7 @@ func (d *division) divide(v state.View, e *entry, c *cluster, slack float64) {
 		}
 	}
 	d.findRoom(v, e, c)
+	d.each = e.size.reduceS
 	q.counts, q.pulled = d.counts(q.counts, slack*e.size.reduceS), false
 	pull := d.pulling.pull(v, e)
 	if pull == nil {
@@ -162,15 +163,15 @@ func (d *division) divide(v state.View, e *entry, c *cluster, slack float64) {
 	q.pulled = !slices.Equal(q.counts, d.without)
 }
 
-// findRoom sets the room.
+// findRoom sets how many reduces of a job racks hold.
 func (d *division) findRoom(v state.View, e *entry, c *cluster) {
-	d.room = d.room[:0]
+	d.holds = d.holds[:0]
 	for i, rack := range v.Racks() {
 		room := 0
 		if rack.Runs() {
 			room = int(c.containers(i, e.job.Reduce))
 		}
-		d.room = append(d.room, room)
+		d.holds = append(d.holds, room)
 	}
 	d.makeRoom()
 }
@@ -203,7 +204,9 @@ func (d *division) crossing(counts []int) float64 {
 type division struct {
 	output, uplink []float64 // bytes; bytes/s
 	total          float64   // of the output
-	room           []int     // reduces that a rack holds, 0 for one without running nodes
+	holds          []int     // reduces that a rack holds at once, 0 for one without running nodes
+	room           []int     // as many as it has to take at least if all racks take as many waves
+	each           float64   // seconds that a reduce takes; further waves need as much time
 	n              int
 
 	most, order, wide []int
@@ -214,10 +217,8 @@ type division struct {
 
 // makeRoom gives each rack its part of several waves where there is no room for all reduces at once.
 func (d *division) makeRoom() {
-	all := 0
-	for _, room := range d.room {
-		all += room
-	}
+	all := sum(d.holds)
+	d.room = append(d.room[:0], d.holds...)
 	for i := range d.room {
 		if all < d.n && all > 0 {
 			d.room[i] = (d.room[i]*d.n + all - 1) / all
@@ -225,10 +226,15 @@ func (d *division) makeRoom() {
 	}
 }
 
-// bounds returns how many reduces a rack may have at least and at most if its uplink is to be done in so many seconds.
+// bounds returns how many reduces a rack may have at least and at most if its uplink is to be done in so many seconds, and so are its
+// waves of reduces where there is more than one.
 func (d *division) bounds(rack int, seconds float64) (least, most int) {
 	least, most = shuffle.Bounds(d.output[rack], d.total, d.n, seconds*d.uplink[rack])
-	return least, min(most, d.room[rack])
+	room := d.room[rack]
+	if d.each > 0 {
+		room = max(room, int(min(float64(d.holds[rack])*math.Floor(seconds/d.each), float64(d.n))))
+	}
+	return least, min(most, room)
 }
 
 // fastest returns the seconds that the busiest uplink takes at least, found by bisection.

@@ -22,7 +22,7 @@ func (e *entry) measure(rates *rates, p *Params, now model.Time) {
 	z.maps, z.reduces = max(is.Maps, 1), j.Reduce.Tasks()
 	z.input, z.shuffle, z.predicted = float64(is.Input), float64(is.Shuffle), is.Predicted
 	ratio := is.Ratio
-	if !z.predicted && rates.maps.in > 0 {
+	if complete := j.Map.Total > 0 && j.Map.Completed >= j.Map.Total; !complete && !z.predicted && rates.maps.in > 0 {
 		ratio = rates.maps.ratio()
 		z.shuffle = ratio * z.input
 	}
