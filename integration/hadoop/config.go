@@ -38,6 +38,7 @@ type site struct {
 	host      string // a host's name, or "client"
 	archive   string // of classes; empty for none
 	scheduler Scheduler
+	more      Settings // of yarn-site.xml, over those of yarn
 	rms       []string // hosts of the ResourceManagers; two make it highly available
 }
 
@@ -131,6 +132,7 @@ func (s site) yarn() properties {
 	} else {
 		p["yarn.resourcemanager.hostname"] = Master
 	}
+	maps.Copy(p, s.more)
 	return p
 }
 
