@@ -43,7 +43,7 @@ func (j *Jobs) StartSubmitter(ctx context.Context) (*Submitter, error) {
 }
 
 // Submit submits a job that its settings describe in full and returns its id. The user
-// has a home directory, see [AddUser]; settings have no tabs and line ends.
+// is one of [Users]; settings have no tabs and line ends.
 func (s *Submitter) Submit(user string, job Settings) (string, error) {
 	words := []string{user}
 	for _, flag := range job.flags() {
@@ -63,20 +63,28 @@ func (s *Submitter) Submit(user string, job Settings) (string, error) {
 	return "", fmt.Errorf("%s: %s", what, answer)
 }
 
-// AddUser makes the home directory of a user, below which jobs are staged. Without
-// security whoever names a user is that user.
-func AddUser(ctx context.Context, c *Cluster, user string) error {
-	home := "/user/" + user
-	return errors.Join(c.changeFile(ctx, home, "MKDIRS", "permission=755"), c.changeFile(ctx, home, "SETOWNER", "owner="+user))
+// Users are those beside root as whom jobs can be submitted, once [AddUsers] has made their
+// directories. Without security whoever names a user is that user.
+func Users() []string { return []string{"ana", "ben", "carla", "dan"} }
+
+// AddUsers makes the users' home directories, below which their jobs are staged.
+func AddUsers(ctx context.Context, c *Cluster) error {
+	for _, user := range Users() {
+		home := "/user/" + user
+		if err := errors.Join(changeFile(ctx, c, home, "MKDIRS", "permission=755"), changeFile(ctx, c, home, "SETOWNER", "owner="+user)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // MakeDirectory makes a directory of root's in which all users may write.
 func MakeDirectory(ctx context.Context, c *Cluster, dir string) error {
-	return c.changeFile(ctx, dir, "MKDIRS", "permission=1777")
+	return changeFile(ctx, c, dir, "MKDIRS", "permission=1777")
 }
 
 // changeFile changes a path of HDFS over WebHDFS, as root.
-func (c *Cluster) changeFile(ctx context.Context, path, op, argument string) error {
+func changeFile(ctx context.Context, c *Cluster, path, op, argument string) error {
 	where := c.NNURL() + "/webhdfs/v1" + (&url.URL{Path: path}).EscapedPath() + "?user.name=root&op=" + op + "&" + argument
 	req, err := http.NewRequestWithContext(ctx, http.MethodPut, where, http.NoBody)
 	if err != nil {

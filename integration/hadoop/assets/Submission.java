@@ -32,6 +32,7 @@ public final class Submission {
         out.println("failed " + String.valueOf(e).replace('\n', ' '));
       }
     }
+    System.exit(0); // whatever threads Hadoop has left
   }
 
   private static String submit(String[] part) throws Exception {
