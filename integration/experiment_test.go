@@ -184,6 +184,9 @@ func TestExperiment(t *testing.T) {
 	}
 	chosen, runs := chosenScenarios(t), repetitions(t, experimentRuns)
 	e := &experiment{scheduler: hadoop.Scheduler(cmp.Or(os.Getenv("HEDDLE_SCHEDULER"), string(hadoop.Capacity))), file: experimentFile()}
+	if e.scheduler != hadoop.Capacity && e.scheduler != hadoop.Fair {
+		t.Fatalf("HEDDLE_SCHEDULER=%s: want %s or %s", e.scheduler, hadoop.Capacity, hadoop.Fair)
+	}
 	if os.Getenv("HEDDLE_EXPERIMENT_RESUME") != "" {
 		var err error
 		if e.records, err = readRecords(e.file); err != nil {
@@ -224,36 +227,48 @@ func (e *experiment) start(t *testing.T) {
 	})
 }
 
-// runScenario runs the arms of a scenario in turn, another one first each time, so that neither what changes in
-// the course of the experiment nor the place after another arm favours one of them.
+// pendingRun is a run that is still to be made.
+type pendingRun struct {
+	runID
+	arm *arm
+}
+
+// pending are the runs of a scenario that are not among the records. Arms run in turn, another one first each time,
+// so that neither what changes in the course of the experiment nor the place after another arm favours one of them.
+func (e *experiment) pending(s *scenario, arms []*arm, runs int) (todo []pendingRun) {
+	for n := range runs {
+		for i := range arms {
+			a := arms[(n+i)%len(arms)]
+			id := runID{s.name, e.scheduler, s.uplinkMbit(), a.name, n + 1}
+			if !slices.ContainsFunc(e.records, func(r record) bool { return r.runID == id }) {
+				todo = append(todo, pendingRun{id, a})
+			}
+		}
+	}
+	return todo
+}
+
+// runScenario runs the arms of a scenario as often as is wanted, and prints the tables. A run that fails is not kept, and
+// the others go on.
 func (e *experiment) runScenario(t *testing.T, s *scenario, runs int) {
 	t.Helper()
 	arms, err := armsOf(fromEnv("HEDDLE_POLICIES", s.policies...))
 	if err != nil {
 		t.Fatal(err)
 	}
-	written := false
-	for n := 1; n <= runs; n++ {
-		for i := range arms {
-			a := arms[(n-1+i)%len(arms)]
-			id := runID{s.name, e.scheduler, s.uplinkMbit(), a.name, n}
-			if slices.ContainsFunc(e.records, func(r record) bool { return r.runID == id }) {
-				t.Logf("%s: run %d of %s is in %s", s.name, n, a.name, e.file)
-				continue
-			}
-			if !written {
-				s.writeInput(t, e.c)
-				written = true
-			}
-			name := fmt.Sprintf("%s/%s/%d", s.name, a.name, n)
-			ok := t.Run(name, func(t *testing.T) {
-				// A path of HDFS has no colon.
-				dir := fmt.Sprintf("/%s-%s-%d", s.name, strings.ReplaceAll(a.name, ":", "-"), n)
-				s.check(t, a, e.run(s, a, &trial{t: t, c: e.c, scheduler: e.scheduler, dir: dir}, id))
-			})
-			if !ok {
-				e.recover(t, name)
-			}
+	todo := e.pending(s, arms, runs)
+	t.Logf("%s: %d runs, of which %s has %d", s.name, runs*len(arms), e.file, runs*len(arms)-len(todo))
+	if len(todo) > 0 {
+		s.writeInput(t, e.c)
+	}
+	for _, one := range todo {
+		name := fmt.Sprintf("%s/%s/%d", s.name, one.arm.name, one.Run)
+		ok := t.Run(name, func(t *testing.T) {
+			dir := "/" + strings.NewReplacer("/", "-", ":", "-").Replace(name) // a path of HDFS has no colon
+			s.check(t, one.arm, e.run(s, one.arm, &trial{t: t, c: e.c, scheduler: e.scheduler, dir: dir}, one.runID))
+		})
+		if !ok {
+			e.recover(t, name)
 		}
 	}
 	for _, c := range compare(e.records) {
