@@ -22,7 +22,7 @@ import (
 const (
 	mixJobs     = 24
 	mixInterval = 2500 * time.Millisecond // between two submissions
-	mixLimit    = 15 * time.Minute        // of a run
+	mixLimit    = 20 * time.Minute        // of a run
 	// mixMbit makes the uplinks slower than the two processors that all hosts are on.
 	mixMbit = 10
 )

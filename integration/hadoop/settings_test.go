@@ -131,10 +131,10 @@ func TestMoreSettingsOfYARN(t *testing.T) {
 func TestSubmissionIsALine(t *testing.T) {
 	t.Parallel()
 	for answers, want := range map[string]string{
-		"job_17_0004\n":                 "job_17_0004",
-		"some library\njob_17_0004\n":   "job_17_0004",
-		"failed no such queue\njob_1_1": "",
-		"some library\n":                "",
+		"submitted job_17_0004\n":                       "job_17_0004",
+		"job_1_1\nlibrary\nsubmitted job_17_0004\n":     "job_17_0004",
+		"failed no such queue\nsubmitted job_17_0005\n": "",
+		"some library\n":                                "",
 	} {
 		asked := &closedBuffer{}
 		s := &Submitter{&lineClient{cmd: exec.Command("true"), asks: asked, lines: bufio.NewReader(strings.NewReader(answers))}}

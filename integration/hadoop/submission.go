@@ -51,7 +51,7 @@ func (s *Submitter) Submit(user string, job Settings) (string, error) {
 	}
 	answer, err := s.ask(strings.Join(words, "\t"))
 	for err == nil && !strings.HasPrefix(answer, "failed ") { // libraries may print lines of their own
-		if id := JobID(answer); id != "" && id == answer {
+		if id, ok := strings.CutPrefix(answer, "submitted "); ok {
 			return id, nil
 		}
 		answer, err = s.line()

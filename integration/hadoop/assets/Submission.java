@@ -15,7 +15,7 @@ import org.apache.hadoop.security.UserGroupInformation;
 /**
  * Submission submits MapReduce jobs and waits for none of them, one for each line on
  * standard input: the user, then the properties of the job as NAME=VALUE, with tabs
- * between. It answers with one line: the job's id, or "failed " and why.
+ * between. It answers with one line: "submitted " and the job's id, or "failed " and why.
  */
 public final class Submission {
   public static void main(String[] args) throws IOException {
@@ -26,7 +26,7 @@ public final class Submission {
       String[] part = line.split("\t");
       try {
         UserGroupInformation user = users.computeIfAbsent(part[0], UserGroupInformation::createRemoteUser);
-        out.println(user.doAs((PrivilegedExceptionAction<String>) () -> submit(part)));
+        out.println("submitted " + user.doAs((PrivilegedExceptionAction<String>) () -> submit(part)));
       } catch (Exception e) { // the next job may be a better one
         e.printStackTrace();
         out.println("failed " + String.valueOf(e).replace('\n', ' '));
