@@ -159,17 +159,30 @@ const (
 func (r *rule) Passes(*policy.Input) []dispatch.Pass { return r.passes }
 
 // Each implements dispatch.Index: the jobs in order. While there is something to spare for others nobody goes first.
-func (r *rule) Each(_ *policy.Input, pass int, _ *state.User, try func(*state.Job) bool) {
+func (r *rule) Each(in *policy.Input, pass int, _ *state.User, try func(*state.Job) bool) {
 	a := &r.accounts
 	if pass == passStarving && a.starving == 0 || pass == passFirst && (a.first == 0 || a.spare > 0) {
 		return
 	}
 	for i := range r.asking.rows {
 		e := r.asking.rows[i].e
-		if (pass == passAll || pass == passFirst && e.first() || e.starves()) && !try(e.job) {
+		if (pass == passAll || pass == passFirst && e.first() || e.starves()) && !letsPass(r, in, e) && !try(e.job) {
 			return
 		}
 	}
+}
+
+// letsPass reports that a job lets an offer pass, as Order would find. It looks at jobs that wait already, so that nothing comes of
+// looking: most jobs of a loaded cluster wait for other racks.
+func letsPass(r *rule, in *policy.Input, e *entry) bool {
+	j := e.job
+	if j.Map.Pending > 0 && (!e.waits.maps.On || r.takesMap(in, e) != "") {
+		return false
+	}
+	if j.Reduce.Pending == 0 || !startsReduces(j) {
+		return true
+	}
+	return e.waits.reduces.On && e.waits.admission.On && r.takesReduce(in, e) == ""
 }
 
 // Order implements dispatch.Rule: Each has put the jobs in order, and the first that takes the offer has it.
