@@ -72,6 +72,15 @@ func (o *Outcomes) of(app model.AppID) *outcome {
 	return of
 }
 
+// Of returns what a relay has done so far for a job that has not ended; false of a job of which nothing is known.
+func (o *Outcomes) Of(app model.AppID) (model.Relayed, bool) {
+	of := o.jobs[app]
+	if of == nil {
+		return model.Relayed{}, false
+	}
+	return of.earlier.Add(of.newest), true
+}
+
 // relayed takes what a relay has done so far.
 func (of *outcome) relayed(r model.Relayed) {
 	if was := of.newest; r.Granted < was.Granted || r.Steered < was.Steered || r.Waited < was.Waited {
@@ -97,11 +106,11 @@ func (of *outcome) took(tasks []model.Task) {
 // End returns what is to be judged of a job that ended; false if no relay carried its asks, or it ended badly.
 func (o *Outcomes) End(acc *Job) (guard.Application, bool) {
 	of, j := o.jobs[acc.App], o.view.Job(acc.App)
+	did, _ := o.Of(acc.App)
 	delete(o.jobs, acc.App)
 	if of == nil || j == nil || j.Failed() || j.Finished <= j.Submitted {
 		return guard.Application{}, false
 	}
-	did := of.earlier.Add(of.newest)
 	a := guard.Application{
 		ID: j.ID, Queue: j.Queue, Ended: acc.Ended, Steered: did.Steered > 0, Took: j.Finished.Sub(j.Submitted), Waited: did.Waited,
 		CrossRack: acc.Shuffle.Recorded,

@@ -519,7 +519,7 @@ func TestQueue(t *testing.T) {
 	asks := func(app model.AppID, count int) *message {
 		rows := asking()
 		rows[0].Count = count
-		return &message{Asks: &appAsks{app, 1, rows}}
+		return &message{Asks: &appAsks{app, 1, rows, model.Relayed{}}}
 	}
 	s.send(asks("a", 1))
 	s.publish(&snapshot.Snapshot{Seq: 1})
