@@ -28,9 +28,9 @@ func steered(at model.Time, more float64) *guard.Application {
 	return &guard.Application{ID: "application_1_0001", Queue: queue, Ended: at, Steered: true, Took: 100 * model.Second, Reference: 50 * model.Second, Uplink: 10 + more, Stock: 10}
 }
 
-// unsteered is one that took so many seconds.
-func unsteered(at model.Time, took float64) *guard.Application {
-	return &guard.Application{ID: "application_1_0002", Queue: queue, Ended: at, Took: model.Duration(took * 1000), Reference: 50 * model.Second}
+// unsteered is one that took so many seconds, and ended at 0.
+func unsteered(took float64) *guard.Application {
+	return &guard.Application{ID: "application_1_0002", Queue: queue, Took: model.Duration(took * 1000), Reference: 50 * model.Second}
 }
 
 // TestSignals: what turns steering off, by the applications of one window.
@@ -56,15 +56,15 @@ func TestSignals(t *testing.T) {
 		"a busier uplink":                         {a: times(10, steered(0, 6)), want: snapshot.GuardPredicted},
 		"a little busier":                         {a: times(50, steered(0, 5))},
 		"too few":                                 {a: times(9, steered(0, 90))},
-		"unsteered ones do not make up for that":  {a: times(9, steered(0, 90)), b: times(50, unsteered(0, 100))},
+		"unsteered ones do not make up for that":  {a: times(9, steered(0, 90)), b: times(50, unsteered(100))},
 		"half lose, half gain as much":            {a: times(10, steered(0, -6)), b: times(10, steered(0, 6))},
 		"waits":                                   {a: times(10, waits(9)), want: snapshot.GuardPredicted},
 		"waits that the uplinks are worth":        {a: times(10, waits(7))},
-		"slower than unsteered ones":              {a: times(10, unsteered(0, 50)), b: times(10, steered(0, 0)), want: snapshot.GuardMeasured},
-		"slower than too few":                     {a: times(9, unsteered(0, 50)), b: times(50, steered(0, 0))},
-		"faster than unsteered ones":              {a: times(20, unsteered(0, 150)), b: times(20, steered(0, 0))},
-		"slower by less than the margin":          {a: times(50, unsteered(0, 96)), b: times(50, steered(0, 0))},
-		"slower, and nobody knows what it should": {a: times(20, unsteered(0, 50)), b: times(20, unknown(steered(0, 0)))},
+		"slower than unsteered ones":              {a: times(10, unsteered(50)), b: times(10, steered(0, 0)), want: snapshot.GuardMeasured},
+		"slower than too few":                     {a: times(9, unsteered(50)), b: times(50, steered(0, 0))},
+		"faster than unsteered ones":              {a: times(20, unsteered(150)), b: times(20, steered(0, 0))},
+		"slower by less than the margin":          {a: times(50, unsteered(96)), b: times(50, steered(0, 0))},
+		"slower, and nobody knows what it should": {a: times(20, unsteered(50)), b: times(20, unknown(steered(0, 0)))},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -93,7 +93,7 @@ func TestControlComparesByChanceAlone(t *testing.T) {
 		p.Control = 0.3
 		g := guard.New(p)
 		for i := range 400 {
-			a := unsteered(0, 50)
+			a := unsteered(50)
 			if a.ID = model.AppID(fmt.Sprintf("application_1_%04d", i)); guard.IsControl(a.ID, p.Control) == control {
 				g.Add(0, a)
 				g.Add(0, steered(0, 0))
@@ -314,14 +314,9 @@ func TestSnapshotsShareNothingThatChanges(t *testing.T) {
 	g.Add(0, steered(0, 1))
 	s := g.Snapshot()
 	before := s.Queues[0]
-	lose(t, guardWith(g), 1)
+	g.Advance(model.Time(2 * hour)) // the window is empty
+	lose(t, g, model.Time(2*hour))
 	if s.Queues[0] != before || before.Steered != 1 {
 		t.Errorf("%+v became %+v", before, s.Queues[0])
 	}
-}
-
-// guardWith returns a guard whose windows are empty.
-func guardWith(g *guard.Guard) *guard.Guard {
-	g.Advance(model.Time(2 * hour))
-	return g
 }
