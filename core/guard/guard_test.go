@@ -314,6 +314,10 @@ func TestSnapshotsShareNothingThatChanges(t *testing.T) {
 	g.Add(0, steered(0, 1))
 	s := g.Snapshot()
 	before := s.Queues[0]
+	g.Add(0, steered(0, 1))
+	if again := g.Snapshot(); again.Queues[0].Steered != 2 || &again.Queues[0] != &g.Snapshot().Queues[0] {
+		t.Errorf("after a second application: %+v, or not shared while nothing changes", again)
+	}
 	g.Advance(model.Time(2 * hour)) // the window is empty
 	lose(t, g, model.Time(2*hour))
 	if s.Queues[0] != before || before.Steered != 1 {
