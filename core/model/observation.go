@@ -91,6 +91,22 @@ type AppsFact struct {
 type AsksFact struct {
 	App  AppID    `json:"app"`
 	Rows []AskRow `json:"rows"`
+	// Relayed is what the relay has done for the application so far; zero from the ResourceManager.
+	Relayed Relayed `json:"relayed,omitzero"`
+}
+
+// Relayed is what a relay has done to the asks of an application attempt since it knows all of them. The figures grow,
+// until the relay has to learn the attempt anew: then they start at zero again.
+type Relayed struct {
+	Granted int `json:"granted"`           // containers
+	Steered int `json:"steered,omitempty"` // of them, those granted while their asks were rewritten
+	// Waited is how long asks waited for their planned racks while another rack could have served them.
+	Waited Duration `json:"waited_ms,omitempty"`
+}
+
+// Add returns r plus o.
+func (r Relayed) Add(o Relayed) Relayed {
+	return Relayed{Granted: r.Granted + o.Granted, Steered: r.Steered + o.Steered, Waited: r.Waited + o.Waited}
 }
 
 // ContainersFact lists every live container of one application.
