@@ -6,7 +6,7 @@ import "heddle/core/policy"
 func Entry() policy.Entry {
 	return policy.Entry{
 		Name: Name, Params: DefaultParams(), New: New,
-		Live:    policy.MapRacks | policy.ReduceRacks,
+		Live:    policy.MapRacks | policy.ReduceRacks | policy.ExecutorRacks,
 		Summary: "least work left first, maps and reduces on racks chosen together, reduces as the uplinks have room for their shuffle",
 		Paper:   "none: heddle's own",
 		About: "The job with the least container time left goes first. The jobs of a user that has gone without ten seconds of its **share** of its queue go before others" +

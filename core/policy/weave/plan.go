@@ -9,9 +9,12 @@ import (
 	"heddle/core/topology"
 )
 
-// Targets implements dispatch.Rule: the racks chosen for maps, the quotas for reduces.
+// Targets implements dispatch.Rule: the racks chosen for maps, the quotas for reduces, and racks for executors.
 func (r *rule) Targets(v state.View, j *state.Job, s *state.Stage) (t dispatch.Targets, ok bool) {
 	e := r.jobs.Find(j)
+	if s.Kind == model.StageOther {
+		return executorTargets(v, e, r.journal)
+	}
 	t.Reason = model.ReasonRankOnly
 	if e.listings[listAsking].in {
 		t.Rank = r.asking.place(e) + 1
@@ -45,6 +48,18 @@ func (r *rule) Targets(v state.View, j *state.Job, s *state.Stage) (t dispatch.T
 		return t, false
 	}
 	return t, s.Pending > 0
+}
+
+// executorTargets gives executors the racks with input where that is known, and the fewest racks in any case: an executor is map and
+// reduce at once. What an application does with them is not known, so that it waits for no other.
+func executorTargets(v state.View, e *entry, journal *policy.Journal) (t dispatch.Targets, ok bool) {
+	var prefers func(rack int) bool
+	if in := e.job.Input; len(in.Blocks) > 0 {
+		prefers = func(rack int) bool { return topology.At(in.ByRack, rack) > 0 }
+	}
+	t, ok = e.executors.Targets(v, e.job, journal, prefers)
+	t.Rank = 1
+	return t, ok
 }
 
 // due returns how many of a job's reduces may run now, those on racks whose uplinks admit them; false is all. Reduces that

@@ -71,17 +71,18 @@ type forecast struct {
 
 // entry is what is kept of one live job.
 type entry struct {
-	job      *state.Job
-	revision int // counts the changes of the job
-	size     size
-	racks    choice
-	expected expected
-	quotas   quotas
-	stages   stages // of a job with a graph
-	gate     gate
-	listings [lists]listing
-	account  *account // its user's, once there is one
-	fair     progress
+	job       *state.Job
+	revision  int // counts the changes of the job
+	size      size
+	racks     choice
+	expected  expected
+	quotas    quotas
+	stages    stages // of a job with a graph
+	gate      gate
+	listings  [lists]listing
+	executors dispatch.Executors
+	account   *account // its user's, once there is one
+	fair      progress
 
 	times struct{ maps, reduces timer }
 	best  struct{ maps, reduces best }
