@@ -154,7 +154,7 @@ type NetworkConfig struct {
 // PolicyConfig chooses the scheduling policy.
 type PolicyConfig struct {
 	// The policy's name. `heddle policies` lists them.
-	Name string `yaml:"name" default:"shufflewatcher"`
+	Name string `yaml:"name" default:"weave"`
 	// The policy's own parameters. The policy checks them, and has a default for each.
 	Params strict.Params `yaml:"params"`
 }
