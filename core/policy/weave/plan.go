@@ -21,7 +21,11 @@ func (r *rule) Targets(v state.View, j *state.Job, s *state.Stage) (t dispatch.T
 	}
 	switch s.Kind {
 	case model.StageMap:
-		if share := r.racksOf(v, e).share; share != nil {
+		share := r.racksOf(v, e).share
+		if share == nil {
+			share = localShare(v, j.Input, s.Tasks())
+		}
+		if share != nil {
 			t.Reason = model.ReasonInputRacks
 			t.Racks = targets(v, share, shuffle.Apportion(share, s.Tasks()), func(rack int) model.Bytes { return topology.At(j.Input.ByRack, rack) })
 		} else if len(j.Input.Blocks) == 0 {
@@ -48,6 +52,28 @@ func (r *rule) Targets(v state.View, j *state.Job, s *state.Stage) (t dispatch.T
 		return t, false
 	}
 	return t, s.Pending > 0
+}
+
+// localShare returns by rack the part of a job's input that is there, nil where none is known. It is where maps cost no bytes if no racks were chosen: an
+// ask for these racks waits for them as Place does. It is nil as well for fewer maps than there are racks with input: counts would take away
+// racks with replicas.
+func localShare(v state.View, in *state.Input, maps int) []float64 {
+	share := make([]float64, len(in.ByRack))
+	racks, all := 0, 0.0
+	for i, bytes := range in.ByRack {
+		if bytes > 0 && v.Racks()[i].Runs() {
+			share[i] = float64(bytes)
+			all += share[i]
+			racks++
+		}
+	}
+	if racks == 0 || racks > maps {
+		return nil
+	}
+	for i := range share {
+		share[i] /= all
+	}
+	return share
 }
 
 // executorTargets gives executors the racks with input where that is known, and the fewest racks in any case: an executor is map and

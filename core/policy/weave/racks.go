@@ -18,6 +18,7 @@ type choice struct {
 	measured bool
 	input    policy.InputSeen
 	racks    uint64
+	reduces  bool // the job was known to have some
 }
 
 // choosing is the memory of one choice.
@@ -28,19 +29,19 @@ type choosing struct {
 	input []float64 // of a rack, by which it is ordered
 }
 
-// racksOf returns the racks of a job. They are chosen when its blocks are known, when racks lose or gain their nodes, and
+// racksOf returns the racks of a job. They are chosen when its blocks are known and that it has reduces, when racks lose or gain their nodes, and
 // once more when its ratio has been measured, unless half of its maps are complete by then.
 func (r *rule) racksOf(v state.View, e *entry) *choice {
 	j, c := e.job, &e.racks
-	known := c.input.Fits(j.Input) && c.racks == r.cluster.racks
+	known := c.input.Fits(j.Input) && c.racks == r.cluster.racks && c.reduces == (e.size.reduces > 0)
 	if known && (c.measured || !j.Predicted || 2*j.Map.Completed > e.size.maps) {
 		return c
 	}
 	policy.Save(r.journal, c)
 	c.version++
-	c.input, c.racks, c.measured = policy.See(j.Input), r.cluster.racks, j.Predicted
+	c.input, c.racks, c.measured, c.reduces = policy.See(j.Input), r.cluster.racks, j.Predicted, e.size.reduces > 0
 	c.share = nil
-	if r.params.Joint && e.size.reduces > 0 {
+	if r.params.Joint && c.reduces {
 		r.choosing.choose(v, e, &r.cluster, &r.params)
 	}
 	return c
