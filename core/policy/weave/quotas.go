@@ -29,6 +29,7 @@ type facts struct {
 	shuffle            bool
 	output             model.Bytes // reported once all maps are complete
 	due, progress      int         // of a job's stages
+	plain              bool        // it is known what the maps put out before that was compressed, of which output is predicted
 }
 
 // facts returns a job's facts as they are now.
@@ -40,6 +41,8 @@ func (e *entry) facts(racks uint64) facts {
 	if e.job.Graph != nil {
 		f.due, f.progress = e.stages.due, e.stages.progress
 	}
+	counters, _ := e.job.Counters()
+	f.plain = counters.MapOutputPlain > 0
 	if m.Completed >= e.size.maps {
 		f.output = e.job.Output.Total
 	}
