@@ -15,7 +15,7 @@ func (r *rule) Targets(v state.View, j *state.Job, s *state.Stage) (t dispatch.T
 	if s.Kind == model.StageOther {
 		return executorTargets(v, e, r.journal)
 	}
-	t.Reason = model.ReasonRankOnly
+	t.Reason, t.Rank = model.ReasonRankOnly, len(r.asking.rows)+1
 	if e.listings[listAsking].in {
 		t.Rank = r.asking.place(e) + 1
 	}
@@ -51,7 +51,7 @@ func (r *rule) Targets(v state.View, j *state.Job, s *state.Stage) (t dispatch.T
 	case model.StageOther, model.StageAM:
 		return t, false
 	}
-	return t, s.Pending > 0
+	return t, true
 }
 
 // localShare returns by rack the part of a job's input that is there, nil where none is known. It is where maps cost no bytes if no racks were chosen: an
