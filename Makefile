@@ -52,8 +52,12 @@ integration: ## the whole suite against a real Hadoop: half an hour
 	@.ci/steps integration
 
 .PHONY: experiment
-experiment: ## jobs steered and not, over narrow uplinks of a real cluster: half an hour; HEDDLE_SCENARIO=replicated,chain,pair,eight,crowd runs others, HEDDLE_POLICIES=nas,dawn tries others, HEDDLE_SCHEDULER=fair before FairScheduler
+experiment: ## jobs steered and not, over narrow uplinks of a real cluster: half an hour; HEDDLE_SCENARIO=replicated,chain,pair,mix runs others, HEDDLE_POLICIES=stock:0.8,weave:holds tries other arms, HEDDLE_SCHEDULER=fair before FairScheduler, HEDDLE_EXPERIMENT_RESUME=1 goes on with one that was interrupted
 	@.ci/steps experiment
+
+.PHONY: experiment-table
+experiment-table: ## the tables of all runs that make experiment has kept
+	@.ci/steps experiment-table
 
 .PHONY: reproduce
 reproduce: build ## the papers' experiments again, into docs/reproduction.md, with FB-2010 from HEDDLE_TRACES; PARTS=10 runs a tenth

@@ -68,6 +68,8 @@ type Config struct {
 	Policy PolicyConfig `yaml:"policy" reload:"true"`
 	// Policies beside the one above that make plans of the same observations, and steer nothing.
 	Shadow ShadowConfig `yaml:"shadow" reload:"true"`
+	// Whether steering pays, by queue; where it does not it is turned off.
+	Guard GuardConfig `yaml:"guard" reload:"true"`
 	// The cluster state in memory.
 	State StateConfig `yaml:"state"`
 	// The HTTP server for REST and metrics. The file that `--web.config.file` names sets
@@ -152,7 +154,7 @@ type NetworkConfig struct {
 // PolicyConfig chooses the scheduling policy.
 type PolicyConfig struct {
 	// The policy's name. `heddle policies` lists them.
-	Name string `yaml:"name" default:"shufflewatcher"`
+	Name string `yaml:"name" default:"weave"`
 	// The policy's own parameters. The policy checks them, and has a default for each.
 	Params strict.Params `yaml:"params"`
 }
@@ -178,6 +180,28 @@ type ShadowPolicy struct {
 
 // Called returns what REST and metrics call the policy.
 func (p *ShadowPolicy) Called() string { return cmp.Or(p.Label, p.Name) }
+
+// GuardConfig holds when steering is turned off for a queue.
+type GuardConfig struct {
+	// Whether steering is turned off for a queue where it loses: where by the closed forms and
+	// by how long asks waited, or by how long applications took beside unsteered ones, they
+	// are worse off than without it.
+	Enabled bool `yaml:"enabled" default:"true" reload:"true"`
+	// The share of applications that are never steered, to compare the others with: below 0.5.
+	// Which they are follows from the application's id, so that every heddle of a cluster
+	// chooses the same. By default there are none, and what applications took is compared only
+	// where other applications of the queue happen to be unsteered.
+	Control float64 `yaml:"control" reload:"true"`
+	// How long an application counts after its end.
+	Window strict.Duration `yaml:"window" default:"1h" range:"1m..24h" reload:"true"`
+	// How many applications of a queue have to have ended within the window before anything is
+	// concluded.
+	MinApplications int `yaml:"min_applications" default:"10" range:"2..500" reload:"true"`
+	// How much may be lost: a part of what applications took.
+	Margin float64 `yaml:"margin" default:"0.05" reload:"true"`
+	// How long steering is off. Each further time doubles it, up to a week.
+	OffFor strict.Duration `yaml:"off_for" default:"6h" range:"1m..168h" reload:"true"`
+}
 
 // StateConfig holds the limits of the cluster state in memory.
 type StateConfig struct {

@@ -22,6 +22,7 @@ func (c *Config) rules(v *strict.Validator, knownPolicy func(name string, params
 	c.timingRules(v)
 	c.Policy.rules(v, knownPolicy)
 	c.shadowRules(v, knownPolicy)
+	c.guardRules(v)
 	c.relayRules(v)
 }
 
@@ -190,6 +191,16 @@ func (c *Config) shadowRules(v *strict.Validator, known func(name string, params
 				v.AddPath(at, e.Error())
 			}
 		}
+	}
+}
+
+func (c *Config) guardRules(v *strict.Validator) {
+	g := &c.Guard
+	if !(g.Control >= 0 && g.Control < 0.5) {
+		v.Add(&g.Control, fmt.Sprintf("%g: must be at least 0 and below 0.5", g.Control))
+	}
+	if !(g.Margin >= 0 && g.Margin <= 1) {
+		v.Add(&g.Margin, fmt.Sprintf("%g: must be from 0 to 1", g.Margin))
 	}
 }
 

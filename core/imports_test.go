@@ -59,7 +59,8 @@ func importRules() []importRule {
 		{"core/engine", and(policies, "core/state/snapshot")},
 		{"core/trace", model},
 		{"core/asks", model},
-		{"core/account", and(view, "core/policy$", "core/state/snapshot")},
+		{"core/guard", snapshots},
+		{"core/account", and(view, "core/policy$", "core/state/snapshot", "core/guard")},
 		{"core/lab/bounds", and(shuffle, "core/lab/fluid/tandem", "core/policy/num/schedule")},
 		{"core/lab/fluid", and(shuffle, "core/policy/num/schedule", "core/heap")},
 		{"core/lab/workload", topology},
@@ -105,7 +106,7 @@ func importRules() []importRule {
 		{"cmd/heddle/internal/historyfile", shuffle},
 		{"cmd/heddle/internal/recording", and(model, "core/trace")},
 		{"cmd/heddle/internal/policylist", policies},
-		{"cmd/heddle/internal/loop", and(policies, "core/state/snapshot", "core/engine", "core/account")},
+		{"cmd/heddle/internal/loop", and(policies, "core/state/snapshot", "core/engine", "core/account", "core/guard")},
 	}
 }
 

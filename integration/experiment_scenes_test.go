@@ -3,6 +3,7 @@
 package integration
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,9 +19,11 @@ import (
 // scenario is work for the experiment, the same under every arm.
 type scenario struct {
 	name, about string
-	policies    []string                // of its arms beside stock, unless HEDDLE_POLICIES lists others
+	policies    []string                // its arms beside stock, unless HEDDLE_POLICIES lists others
 	reasons     map[string]model.Reason // by policy, one that a plan of every run must have; none for most
-	columns     []string                // what run returns, in seconds
+	columns     []string                // what run returns, in seconds; the first is what arms are compared by
+	mbit        int                     // of an uplink; 0 is experimentMbit
+	manyJobs    bool                    // so many jobs that heddle polls them less often
 
 	input   func(context.Context, *hadoop.Cluster) error // written once
 	prepare func(*trial)                                 // before each run, and not measured; nil for nothing
@@ -29,11 +32,16 @@ type scenario struct {
 
 // trial is one run of a scenario.
 type trial struct {
-	t    *testing.T
-	c    *hadoop.Cluster
-	with hadoop.Settings // of every job
-	dir  string          // where all jobs write
+	t         *testing.T
+	c         *hadoop.Cluster
+	scheduler hadoop.Scheduler
+	with      hadoop.Settings // of every job
+	dir       string          // where all jobs write
+	after     func()          // logs what is not to be measured; nil for nothing
 }
+
+// uplinkMbit is the rate of every uplink.
+func (s *scenario) uplinkMbit() int { return cmp.Or(s.mbit, experimentMbit) }
 
 // allScenarios are those there are.
 func allScenarios() []*scenario {
@@ -43,6 +51,7 @@ func allScenarios() []*scenario {
 		oneJob("replicated", "a terasort of input on all hosts with three replicas", func(c *hadoop.Cluster) []string { return c.Hosts() }, 1, 3),
 		chain(),
 		pair(),
+		mix(),
 		crowd("eight", 8),
 		crowd("crowd", 24),
 	}
@@ -69,7 +78,7 @@ func (r *trial) terasort(in, out string) ended {
 func oneJob(name, about string, hosts func(*hadoop.Cluster) []string, perHost, replicas int) *scenario {
 	in := "/in-" + name
 	return &scenario{
-		name: name, about: about, policies: []string{"shufflewatcher"}, columns: []string{"application seconds"},
+		name: name, about: about, policies: []string{"shufflewatcher", "weave"}, columns: []string{"application seconds"},
 		input: func(ctx context.Context, c *hadoop.Cluster) error {
 			return hadoop.WriteTera(ctx, c, terasortInput(in, hosts(c), perHost, replicas))
 		},
@@ -93,7 +102,7 @@ func chain() *scenario {
 	)
 	return &scenario{
 		name: "chain", about: "two sorts, the second of the first's output and a table on another rack",
-		policies: []string{"shufflewatcher", "dawn"}, reasons: map[string]model.Reason{"dawn": model.ReasonDependents},
+		policies: []string{"shufflewatcher", "dawn", "weave"}, reasons: map[string]model.Reason{"dawn": model.ReasonDependents},
 		columns: []string{"seconds of both jobs", "of the first", "of the second"},
 		input: func(ctx context.Context, c *hadoop.Cluster) error {
 			const files, size = 2, 66_000_000
@@ -131,7 +140,7 @@ func pair() *scenario {
 	const spread, concentrated = "/in-pair-spread", "/in-pair-concentrated"
 	return &scenario{
 		name: "pair", about: "a map-heavy job and a shuffle-heavy one together",
-		policies: []string{"shufflewatcher", "num"}, columns: []string{"seconds of a job, mean", "of the longer", "of the shuffle-heavy"},
+		policies: []string{"shufflewatcher", "num", "weave"}, columns: []string{"seconds of a job, mean", "of the longer", "of the shuffle-heavy"},
 		input: func(ctx context.Context, c *hadoop.Cluster) error {
 			return errors.Join(
 				c.TeraInput(ctx, spread, c.Hosts(), 2, 16_500_000),
@@ -151,7 +160,7 @@ func crowd(name string, jobs int) *scenario {
 	in := func(i int) string { return fmt.Sprintf("/in-crowd-%d", i) }
 	return &scenario{
 		name: name, about: strconv.Itoa(jobs) + " terasorts a second apart, each of input on one rack",
-		policies: []string{"shufflewatcher"}, columns: []string{"seconds of all jobs", "of a job, mean", "of the longest"},
+		policies: []string{"shufflewatcher", "weave"}, columns: []string{"seconds of all jobs", "of a job, mean", "of the longest"},
 		input: func(ctx context.Context, c *hadoop.Cluster) error {
 			var errs []error
 			for i, rack := range c.Racks() {
@@ -232,18 +241,35 @@ func (r *trial) ended(program, job string) ended {
 	if _, err := r.c.Ended(ctx, job); err != nil {
 		r.t.Fatal(err)
 	}
+	e := r.times(job)
+	r.t.Logf("%s: %s %s %.1f s, %s", r.dir, hadoop.AppID(job), program, e.seconds(), r.whereRan(job))
+	return e
+}
+
+// times gets when a job that has ended, and well, began and ended.
+func (r *trial) times(job string) ended {
+	r.t.Helper()
 	var answer struct {
-		App struct{ StartedTime, FinishedTime int64 } // milliseconds
+		App struct {
+			StartedTime, FinishedTime int64 // milliseconds
+			FinalStatus, Diagnostics  string
+		}
 	}
-	if err := r.c.GetJSON(ctx, r.c.RMURL()+"/ws/v1/cluster/apps/"+hadoop.AppID(job), &answer); err != nil {
+	if err := r.c.GetJSON(withTimeout(r.t, time.Minute), r.c.RMURL()+"/ws/v1/cluster/apps/"+hadoop.AppID(job), &answer); err != nil {
 		r.t.Fatal(err)
 	}
-	attempts, err := r.c.Attempts(ctx, job)
+	if answer.App.FinalStatus != "SUCCEEDED" {
+		r.t.Fatalf("%s: %s ended as %s: %s", r.dir, job, answer.App.FinalStatus, answer.App.Diagnostics)
+	}
+	return ended{time.UnixMilli(answer.App.StartedTime), time.UnixMilli(answer.App.FinishedTime)}
+}
+
+// whereRan says on which racks the tasks of a job that has ended ran.
+func (r *trial) whereRan(job string) string {
+	r.t.Helper()
+	attempts, err := r.c.Attempts(withTimeout(r.t, time.Minute), job)
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	e := ended{time.UnixMilli(answer.App.StartedTime), time.UnixMilli(answer.App.FinishedTime)}
-	r.t.Logf("%s: %s %s %.1f s, maps %v, reduces %v", r.dir, hadoop.AppID(job), program, e.seconds(),
-		hadoop.AttemptsByRack(attempts, "MAP"), hadoop.AttemptsByRack(attempts, "REDUCE"))
-	return e
+	return fmt.Sprintf("maps %v, reduces %v", hadoop.AttemptsByRack(attempts, "MAP"), hadoop.AttemptsByRack(attempts, "REDUCE"))
 }

@@ -150,6 +150,7 @@ func (c *Collector) Collect(ch chan<- prometheus.Metric) {
 		s.put(grantedReduces, float64(a.Granted.NoOutput), a.Policy, "no_output")
 		s.put(grantedReduces, float64(a.Granted.Busier), a.Policy, "busier_uplink")
 	}
+	s.putGuard(snap.Guard.Queues)
 	l := snap.Cluster.Localities
 	s.put(localities, float64(l.NodeLocal), "node_local")
 	s.put(localities, float64(l.RackLocal), "rack_local")

@@ -19,7 +19,7 @@ This page is generated from the code: ` + "`go test ./metrics -update`" + ` writ
 - Figures of the cluster are built at scrape time from the published snapshot. A scrape asks Hadoop nothing, and a rack or
   a node state that is gone leaves no series behind.
 - Units are bytes, seconds and ratios from 0 to 1. No metric has an application, a user or a host as label; racks, queues
-  of heddle's own, sources and closed sets are all there is.
+  of heddle's own, YARN queues (of ` + "`heddle_guard_`" + ` metrics, 100 at most), sources and closed sets are all there is.
 - ` + "`heddle_cross_rack_bytes_total`" + ` has at most 400 rack pairs per kind; the rest is ` + "`src_rack=\"other\",dst_rack=\"other\"`" + `.
 - Counters start at zero with heddle. They do not go back when the ResourceManager or the NameNode restarts.
 - Dashboard, rules and alerts are in ` + "`metrics/mixin`" + `; what to do about an alert is in [runbook.md](runbook.md).

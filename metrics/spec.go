@@ -50,6 +50,10 @@ const (
 	regret
 	grantedReduces
 	shadowSkipped
+	guardOff
+	guardTrips
+	guardPredicted
+	guardMeasured
 	rackMismatches
 	hostsWithoutRack
 	unknownHosts
@@ -104,6 +108,10 @@ func scraped() [metricCount]spec {
 		regret:            {"heddle_regret_bytes_total", counter, []string{"policy", "direction"}, "What finished jobs sent across racks above what they would have with their tasks where the policy wanted them (direction saved: the bytes its plans would have saved), and below it (lost)."},
 		grantedReduces:    {"heddle_granted_reduces_total", counter, []string{"policy", "verdict"}, "Reduces of finished jobs that were granted while a plan of the policy that decides named racks a relay carried the job's asks and the ResourceManager held none for them that any rack may serve, by what the closed form said when they were first seen: no_output on a rack where none of the job's map output was expected while a rack with some had room, busier_uplink under a plan whose busiest uplink would carry more than 1.1 times an even spread's, ok else."},
 		shadowSkipped:     {"heddle_shadow_skipped_total", counter, []string{"policy"}, "Rounds in which a policy of shadow.policies made no plans, since its share of the loop's time was spent."},
+		guardOff:          {"heddle_guard_off", gauge, []string{"queue"}, "1 while steering is off for the YARN queue because it lost there, 0 while it is on. Of 100 queues at most, those where it is off first, as the other heddle_guard_ metrics."},
+		guardTrips:        {"heddle_guard_trips_total", counter, []string{"queue"}, "Times steering was turned off for the YARN queue because it lost there."},
+		guardPredicted:    {"heddle_guard_predicted_loss_ratio", gauge, []string{"queue"}, "Busiest uplinks of the queue's steered applications where their reduces ran, and what their asks waited for while another rack could have served them, above the busiest uplinks of an even spread, over their completion times; of the last guard.window, or of what turned steering off. Below 0 steering gains. Absent without steered applications."},
+		guardMeasured:     {"heddle_guard_measured_loss_ratio", gauge, []string{"queue"}, "How much the median slowdown of the queue's steered applications is above that of its unsteered ones, over the latter. Below 0 steering gains. Absent until enough of both have ended within guard.window."},
 		rackMismatches:    {"heddle_rack_mismatches", gauge, nil, "Hosts that ResourceManager, NameNode and the site's table do not put in one rack; /v1/cluster names them."},
 		hostsWithoutRack:  {"heddle_hosts_without_rack", gauge, nil, "NodeManagers in /default-rack: the topology does not know them."},
 		unknownHosts:      {"heddle_unknown_hosts_total", counter, nil, "Hosts of tasks, containers or replicas that no source places in a rack, each counted once; they count as hosts of /default-rack."},

@@ -49,7 +49,7 @@ func TestExitCodes(t *testing.T) {
 		{"policies", exit.OK, "shufflewatcher"},
 		{"check config " + good, exit.OK, "ok (hash "},
 		{"check config --config " + good, exit.OK, "ok (hash "},
-		{"demo --once", exit.OK, "decided by shufflewatcher"},
+		{"demo --once", exit.OK, "decided by weave"},
 		{"help plan", exit.OK, "heddle plan APPLICATION"},
 
 		{"check config " + bad, exit.Failed, "problems in the configuration"},
@@ -319,7 +319,7 @@ func TestPlanAndExplain(t *testing.T) {
 	t.Parallel()
 	site := fakehadoop.Start(t)
 	site.At(66 * time.Second)
-	r := start(t, fastConfig(site))
+	r := start(t, fastConfig(site)+"policy: {name: shufflewatcher}\n") // of which the figures below are
 	r.settledPicture()
 	at := "--url=" + r.url
 

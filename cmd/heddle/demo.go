@@ -47,7 +47,7 @@ your own, with the settings that were recorded.`,
 	cmd.Flags().BoolVar(&once, "once", false, "play the recording without waiting, print one final table, and exit")
 	cmd.Flags().Float64Var(&speed, "speed", 10, "the `factor` by which it plays faster than it was recorded")
 	cmd.Flags().StringVar(&o.Recording, "recording", "", "play this recording, by its first `file`, in place of the bundled one")
-	cmd.Flags().StringVar(&o.Policy, "policy", "shufflewatcher", "the `policy` that decides; 'heddle policies' lists them")
+	cmd.Flags().StringVar(&o.Policy, "policy", "weave", "the `policy` that decides; 'heddle policies' lists them")
 	cmd.Flags().StringVar(&o.Listen, "web.listen-address", configs.DefaultListenAddress, "the `address` to listen on")
 	return cmd
 }

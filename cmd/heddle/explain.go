@@ -38,6 +38,9 @@ type explainAnswer struct {
 			Text string `json:"text"`
 		} `json:"alternatives"`
 	} `json:"stages"`
+	Unsteered *struct {
+		Text string `json:"text"`
+	} `json:"unsteered"`
 	Relay   *explainedRelay      `json:"relay"`
 	Outcome *snapshot.JobAccount `json:"outcome"`
 }
@@ -87,6 +90,9 @@ func (a explainAnswer) table(w io.Writer) error {
 	}
 	if a.Live != "" {
 		fmt.Fprintf(w, "%s\n\n", a.Live)
+	}
+	if a.Unsteered != nil {
+		fmt.Fprintf(w, "not steered: %s\n\n", a.Unsteered.Text)
 	}
 	if o := a.Outcome; o != nil {
 		size := func(b model.Bytes) string { return terminal.Bytes(float64(b)) }

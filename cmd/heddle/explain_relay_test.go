@@ -23,6 +23,7 @@ func TestExplainRelay(t *testing.T) {
 	}
 	for name, tc := range map[string]struct{ relay, want string }{
 		"no relay": {``, ``},
+		"guarded":  {`,"unsteered":{"cause":"guard","text":"Steering is off."}`, "not steered: Steering is off.\n\n"},
 		"no call":  {`,"relay":{"at_ms":50000,"enforcing":true,"attempts":[]}`, "relay: no allocate call of this application came through the relay ('heddle client-config' prints what a job sets)\n"},
 		"pinned": {
 			`,"relay":{"at_ms":50000,"enforcing":true,"attempts":[{"attempt":2,"keys":[` + key(any8, only8+`,`+onRack, `"sent_rows":5,"stage":"reduce","action":"pin","since_ms":38000,"deadline_ms":68200,"granted":{"/r2":1,"/r1":2},"text":"Asked for here."`) + `]}]}`,

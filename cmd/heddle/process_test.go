@@ -163,7 +163,7 @@ func TestServeStopsInOrder(t *testing.T) {
 				t.Error(got)
 			}
 			h, all := records(t, file)
-			if h.Policy != "shufflewatcher" || len(h.ConfigHash) != 64 || h.ToolVersion != version || h.Start == 0 {
+			if h.Policy != "weave" || len(h.ConfigHash) != 64 || h.ToolVersion != version || h.Start == 0 {
 				t.Errorf("header %+v", h)
 			}
 			n := kinds(all)
@@ -270,7 +270,7 @@ func TestReload(t *testing.T) {
 	rewrite(fastConfig(site) + "policy: {name: nosuch}\n")
 	p.signal(syscall.SIGHUP)
 	said("configuration not reloaded; the one in force stays", 2)
-	if got := active(); !strings.HasPrefix(got, "shufflewatcher") || hash() != first {
+	if got := active(); !strings.HasPrefix(got, "weave") || hash() != first {
 		t.Errorf("after bad files: %s", got)
 	}
 

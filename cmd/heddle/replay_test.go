@@ -166,9 +166,12 @@ func each(all []trace.Record) iter.Seq2[trace.Record, error] {
 	}
 }
 
+// encode leaves the guard out: it follows what a relay did.
 func encode(t *testing.T, s *snapshot.Snapshot) string {
 	t.Helper()
-	data, err := json.MarshalIndent(s, "", " ")
+	state := *s
+	state.Guard = snapshot.Guard{}
+	data, err := json.MarshalIndent(&state, "", " ")
 	if err != nil {
 		t.Fatal(err)
 	}

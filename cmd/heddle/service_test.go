@@ -77,7 +77,7 @@ func (r *running) settled() {
 func TestWholeRecording(t *testing.T) {
 	t.Parallel()
 	site := fakehadoop.Start(t)
-	r := start(t, fastConfig(site))
+	r := start(t, fastConfig(site)+"policy: {name: shufflewatcher}\n") // of which the figures below are
 	eventually(t, "ready", r.ready)
 
 	var racks struct {
@@ -221,7 +221,7 @@ func TestPlacements(t *testing.T) {
 	if err := json.NewDecoder(resp.Body).Decode(&answer); err != nil {
 		t.Fatal(err)
 	}
-	if resp.StatusCode != http.StatusOK || answer.Policy != "shufflewatcher" || len(answer.Placements) != 1 || answer.Placements[0].counts()["/rack2"] != 4 {
+	if resp.StatusCode != http.StatusOK || answer.Policy != "weave" || len(answer.Placements) != 1 || answer.Placements[0].counts()["/rack2"] != 4 {
 		t.Errorf("all map output is in rack 2: %s %+v", resp.Status, answer)
 	}
 	if got := len(r.Snapshot().Apps); got != 3 {

@@ -37,7 +37,7 @@ func TestOneFigure(t *testing.T) {
 		if err := r.read("/v1/shadow", &shadow); err != nil {
 			return err
 		}
-		if j := find("shufflewatcher"); j == nil || find("other") == nil || j.Recorded == 0 {
+		if j := find("weave"); j == nil || find("other") == nil || j.Recorded == 0 {
 			return fmt.Errorf("%+v", shadow.Policies)
 		}
 		for _, a := range shadow.Policies { // another job may end between the two answers
@@ -50,7 +50,7 @@ func TestOneFigure(t *testing.T) {
 		return nil
 	})
 	for _, a := range shadow.Policies {
-		if a.Decides != (a.Policy == "shufflewatcher") || a.Recorded.Total != shadow.Policies[0].Recorded.Total || a.Recorded.Total == 0 {
+		if a.Decides != (a.Policy == "weave") || a.Recorded.Total != shadow.Policies[0].Recorded.Total || a.Recorded.Total == 0 {
 			t.Errorf("%+v", a)
 		}
 	}
@@ -59,11 +59,11 @@ func TestOneFigure(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &explained); err != nil || code != exit.OK || explained.Outcome == nil {
 		t.Fatal(errors.Join(err, fmt.Errorf("exit %d: %s%s", code, out, errs)))
 	}
-	if *explained.Outcome != *find("shufflewatcher") {
-		t.Errorf("explain says %+v, /v1/shadow %+v", *explained.Outcome, *find("shufflewatcher"))
+	if *explained.Outcome != *find("weave") {
+		t.Errorf("explain says %+v, /v1/shadow %+v", *explained.Outcome, *find("weave"))
 	}
 	_, out, _ = heddle(t, "explain", fakehadoop.TeraSort, "--url="+r.url)
-	if !strings.Contains(out, "ended: ") || !strings.Contains(out, "where shufflewatcher wanted them") {
+	if !strings.Contains(out, "ended: ") || !strings.Contains(out, "where weave wanted them") {
 		t.Errorf("explain has no outcome:\n%s", out)
 	}
 }

@@ -112,6 +112,7 @@ func (r *round) decide() {
 			k.dropRows()
 		}
 	}
+	r.sums.wait.observe(r.now, !r.in.Advise && r.waits())
 }
 
 // decideKey makes the rows of a key with something outstanding.

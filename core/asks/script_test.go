@@ -30,6 +30,7 @@ import (
 //	adopt                                   the relay is restarted, takes a call, and is shown what is pending: rows as of am
 //	keys                                    what people are told
 //	own                                     what the application waits for
+//	relayed t=3                             what was done to its asks so far
 type script struct {
 	*rig
 	attempt *asks.Attempt
@@ -85,6 +86,9 @@ func (s *script) run(t *testing.T, d *datadriven.TestData) string {
 		s.adopt(t, d)
 	case "keys":
 		return s.keys()
+	case "relayed":
+		r := s.attempt.Table().Relayed(model.Time(number(t, d, "t", 0)) * model.Time(model.Second))
+		return fmt.Sprintf("%d granted, %d of them steered, waited %v s\n", r.Granted, r.Steered, r.Waited.Seconds())
 	case "own":
 		return rowsOf(s.attempt.Table().Own()) + "\n"
 	default:

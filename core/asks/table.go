@@ -31,6 +31,13 @@ type Table struct {
 	dirty       bool // something changed since the keys were last looked at
 	quiet       quiet
 	round       round
+	sums        sums
+}
+
+// sums are what Relayed returns.
+type sums struct {
+	granted, steered int
+	wait             wait // while any key waits for its planned racks although other nodes could serve it
 }
 
 // quiet says under which circumstances nothing was left to be done at the last call.
@@ -152,6 +159,14 @@ func (t *Table) Response(now model.Time, r *Response, site *Site) {
 		t.addLost(now, r.LostHosts)
 		t.change()
 	}
+	if t.sums.wait.From != 0 { // what was granted waits no more
+		t.sums.wait.observe(now, t.waits())
+	}
+}
+
+// waits reports whether a key waits for its planned racks while other nodes could serve it.
+func (t *Table) waits() bool {
+	return slices.ContainsFunc(t.keys, func(k *key) bool { return k.Wait.From != 0 })
 }
 
 // addGrant takes one container.
@@ -161,6 +176,10 @@ func (t *Table) addGrant(now model.Time, g *Grant, site *Site) {
 	}
 	if k := t.findOrAdd(g.Key); k != nil {
 		t.change()
+		t.sums.granted++
+		if k.Steered {
+			t.sums.steered++
+		}
 		if t.resyncing {
 			k.recent.granted = now
 		}
@@ -247,6 +266,11 @@ func (t *Table) IsNew(k Key) bool {
 		return have.outstanding() == 0
 	}
 	return len(t.keys) < t.limits.MaxKeys
+}
+
+// Relayed returns what was done to the attempt's asks since the table began.
+func (t *Table) Relayed(now model.Time) model.Relayed {
+	return model.Relayed{Granted: t.sums.granted, Steered: t.sums.steered, Waited: t.sums.wait.counted(now)}
 }
 
 // Steering adds what is steered now to a sum. It looks at each key once and at no rows.

@@ -42,7 +42,7 @@ const (
 	ReasonHoldForMaps        Reason = "hold_for_maps"        // reduces wait until so many maps are complete that the shuffle fits into the rest
 	ReasonMostInput          Reason = "most_input"           // Dawn: maps go to the rack with most of the input
 	ReasonMostIntermediate   Reason = "most_intermediate"    // Dawn: reduces go to the rack with most of the map output
-	ReasonDependents         Reason = "dependents"           // Dawn: reduces go where the jobs that read their output have least to fetch
+	ReasonDependents         Reason = "dependents"           // reduces go where the jobs that read their output have least to fetch
 	ReasonOffers             Reason = "offers"               // counted from virtual offers of every free container
 	ReasonUncertain          Reason = "uncertain"            // what is known of the map output is too little for the plan to be sure of its racks (I12): every rack will do
 	ReasonBusierUplink       Reason = "busier_uplink"        // the plan's busiest uplink would carry more than that of an even spread: every rack will do

@@ -91,6 +91,22 @@ type AppsFact struct {
 type AsksFact struct {
 	App  AppID    `json:"app"`
 	Rows []AskRow `json:"rows"`
+	// Relayed is what the relay has done for the application so far; zero from the ResourceManager.
+	Relayed Relayed `json:"relayed,omitzero"`
+}
+
+// Relayed is what a relay has done to the asks of an application attempt since it knows all of them. The figures grow,
+// until the relay has to learn the attempt anew: then they start at zero again.
+type Relayed struct {
+	Granted int `json:"granted"`           // containers
+	Steered int `json:"steered,omitempty"` // of them, those granted while their asks were rewritten
+	// Waited is how long asks waited for their planned racks while another rack could have served them.
+	Waited Duration `json:"waited_ms,omitempty"`
+}
+
+// Add returns r plus o.
+func (r Relayed) Add(o Relayed) Relayed {
+	return Relayed{Granted: r.Granted + o.Granted, Steered: r.Steered + o.Steered, Waited: r.Waited + o.Waited}
 }
 
 // ContainersFact lists every live container of one application.
@@ -137,15 +153,16 @@ type TasksFact struct {
 // A counter the job does not have is Unknown.
 type CountersFact struct {
 	App              AppID `json:"app"`
-	MapOutput        Bytes `json:"map_output_bytes"`         // MAP_OUTPUT_MATERIALIZED_BYTES
-	MapInput         Bytes `json:"map_input_bytes"`          // HDFS_BYTES_READ of the maps
-	ReduceShuffle    Bytes `json:"reduce_shuffle_bytes"`     // REDUCE_SHUFFLE_BYTES
-	HDFSWritten      Bytes `json:"hdfs_written_bytes"`       // HDFS_BYTES_WRITTEN
-	NodeLocalMaps    int   `json:"node_local_maps"`          // DATA_LOCAL_MAPS
-	RackLocalMaps    int   `json:"rack_local_maps"`          // RACK_LOCAL_MAPS
-	OtherLocalMaps   int   `json:"other_local_maps"`         // OTHER_LOCAL_MAPS
-	LaunchedReduces  int   `json:"launched_reduces"`         // TOTAL_LAUNCHED_REDUCES
-	CompletedMapsNow int   `json:"completed_maps,omitempty"` // maps completed when the counters were read, 0 if not known
+	MapOutput        Bytes `json:"map_output_bytes"`                 // MAP_OUTPUT_MATERIALIZED_BYTES
+	MapInput         Bytes `json:"map_input_bytes"`                  // HDFS_BYTES_READ of the maps
+	MapOutputPlain   Bytes `json:"map_output_plain_bytes,omitempty"` // MAP_OUTPUT_BYTES: the same before it was compressed; 0 if not known, and with a combiner
+	ReduceShuffle    Bytes `json:"reduce_shuffle_bytes"`             // REDUCE_SHUFFLE_BYTES
+	HDFSWritten      Bytes `json:"hdfs_written_bytes"`               // HDFS_BYTES_WRITTEN
+	NodeLocalMaps    int   `json:"node_local_maps"`                  // DATA_LOCAL_MAPS
+	RackLocalMaps    int   `json:"rack_local_maps"`                  // RACK_LOCAL_MAPS
+	OtherLocalMaps   int   `json:"other_local_maps"`                 // OTHER_LOCAL_MAPS
+	LaunchedReduces  int   `json:"launched_reduces"`                 // TOTAL_LAUNCHED_REDUCES
+	CompletedMapsNow int   `json:"completed_maps,omitempty"`         // maps completed when the counters were read, 0 if not known
 }
 
 // BlocksFact holds the blocks of every file under one path.

@@ -40,13 +40,15 @@ const (
 	PassAdvise    PassCause = "advise"     // would have been rewritten, but heddle only advises
 	PassSite      PassCause = "site"       // no usable node is known on a planned rack
 	PassUncertain PassCause = "uncertain"  // what is planned is not sure enough (I12), or worse than an even spread
+	PassGuard     PassCause = "guard"      // steering is off for the application's queue, where it lost
+	PassControl   PassCause = "control"    // the application is of the share that stays unsteered, to compare with
 )
 
 // PassCauses lists every cause in a fixed order.
 func PassCauses() []PassCause {
 	return []PassCause{
 		PassNoPlan, PassScope, PassOptOut, PassType, PassStale, PassLocality, PassConstrain, PassDeadline, PassDecode,
-		PassPrivacy, PassAdvise, PassSite, PassUncertain,
+		PassPrivacy, PassAdvise, PassSite, PassUncertain, PassGuard, PassControl,
 	}
 }
 

@@ -271,6 +271,10 @@ func TestResult(t *testing.T) {
 	}
 	f.apply(model.CountersFact{App: "x", MapOutput: 800, MapInput: 400, HDFSWritten: model.Unknown, ReduceShuffle: model.Unknown})
 	check("before it wrote", 400, 100, 100, false) // half of the shuffle
+	f.apply(model.CountersFact{App: "x", MapOutput: 800, MapOutputPlain: 2400, MapInput: 400, HDFSWritten: model.Unknown, ReduceShuffle: model.Unknown})
+	check("the shuffle is compressed to a third", 1200, 300, 300, false)
+	f.apply(model.CountersFact{App: "x", MapOutput: 800, MapOutputPlain: 780, MapInput: 400, HDFSWritten: model.Unknown, ReduceShuffle: model.Unknown})
+	check("and is not", 400, 100, 100, false)
 	f.apply(model.CountersFact{App: "x", MapOutput: 800, MapInput: 400, HDFSWritten: 150, ReduceShuffle: model.Unknown})
 	check("one of four reduces is done", 600, 150, 150, true)
 	f.apply(model.TasksFact{App: "x", Tasks: []model.Task{reduce(1, "b", model.TaskSucceeded), reduce(2, "b", model.TaskSucceeded), reduce(3, "b", model.TaskSucceeded)}})

@@ -22,6 +22,7 @@ type Options struct {
 	Scheduler    Scheduler // Capacity by default
 	UplinkMbit   int       // rate of every rack's uplink and direction, decimal; unlimited by default
 	RMs          int       // ResourceManagers: 1 by default, or 2 with ZooKeeper and automatic failover
+	YARN         Settings  // in every yarn-site.xml, over what is there without
 	Log          io.Writer // what is going on, a line at a time; nowhere by default
 }
 
@@ -91,7 +92,7 @@ func prepare(ctx context.Context, o Options) (*Cluster, error) {
 	}
 	p := &Processes{
 		hosts: n.hosts, rms: n.RMHosts(), dir: dir, jars: jars, javaHome: home,
-		scheduler: o.Scheduler, log: o.Log, daemons: make(map[daemonID]*daemon),
+		scheduler: o.Scheduler, yarn: o.YARN, log: o.Log, daemons: make(map[daemonID]*daemon),
 	}
 	web := &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
 	c := &Cluster{
@@ -155,9 +156,9 @@ func (c *Cluster) boot(ctx context.Context) error {
 }
 
 // makeDirectories makes the directories that jobs expect. The JobHistory
-// server would make /user too, but closed to other users.
+// server would make /user and /user/history too, but closed to other users.
 func (c *Cluster) makeDirectories(ctx context.Context) error {
-	for dir, mode := range map[string]string{"/tmp": "1777", "/user": "755", "/user/root": "755"} {
+	for dir, mode := range map[string]string{"/tmp": "1777", "/user": "755", "/user/root": "755", "/user/history": "755"} {
 		url := c.NNURL() + "/webhdfs/v1" + dir + "?op=MKDIRS&user.name=root&permission=" + mode
 		var answer struct{ Boolean bool }
 		if err := fetchJSON(ctx, c.http, http.MethodPut, url, &answer); err != nil {

@@ -38,6 +38,7 @@ type site struct {
 	host      string // a host's name, or "client"
 	archive   string // of classes; empty for none
 	scheduler Scheduler
+	more      Settings // of yarn-site.xml, over those of yarn
 	rms       []string // hosts of the ResourceManagers; two make it highly available
 }
 
@@ -58,8 +59,10 @@ func (s site) core() properties {
 		"net.topology.node.switch.mapping.impl": "org.apache.hadoop.net.TableMapping",
 		"net.topology.table.file.name":          s.topologyTable(),
 		// A write over REST without a user name is this user's, the one that runs everything.
-		"hadoop.http.staticuser.user":    "root",
-		"ipc.client.connect.max.retries": "20",
+		"hadoop.http.staticuser.user": "root",
+		// Hadoop asks the operating system for the groups of other users, and refuses some work of users it does not know.
+		"hadoop.user.group.static.mapping.overrides": "dr.who=;" + strings.Join(Users(), "=users;") + "=users;",
+		"ipc.client.connect.max.retries":             "20",
 	}
 }
 
@@ -131,6 +134,7 @@ func (s site) yarn() properties {
 	} else {
 		p["yarn.resourcemanager.hostname"] = Master
 	}
+	maps.Copy(p, s.more)
 	return p
 }
 

@@ -65,6 +65,7 @@ type Processes struct {
 	javaHome  string
 	archive   string // of classes, see shareClasses; empty while there is none
 	scheduler Scheduler
+	yarn      Settings // over those of every yarn-site.xml
 	log       io.Writer
 	mu        sync.Mutex // guards daemons
 	daemons   map[daemonID]*daemon
@@ -205,7 +206,7 @@ func (p *Processes) javaFile() string { return filepath.Join(p.javaHome, "bin", 
 
 // site is a host's configuration.
 func (p *Processes) site(host string) site {
-	return site{root: p.dir, jars: p.jars, host: host, archive: p.archive, scheduler: p.scheduler, rms: p.rms}
+	return site{root: p.dir, jars: p.jars, host: host, archive: p.archive, scheduler: p.scheduler, more: p.yarn, rms: p.rms}
 }
 
 func (p *Processes) logDir() string { return filepath.Join(p.dir, "logs") }

@@ -3,16 +3,11 @@
 package hadoop
 
 import (
-	"bufio"
-	"bytes"
 	"cmp"
 	"context"
 	_ "embed"
-	"errors"
 	"fmt"
-	"io"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -27,12 +22,7 @@ const listingClass = "Listing"
 // Lister is a process of Hadoop's own HDFS client that walks directories with
 // FileSystem.listFiles(path, true), which brings block locations with the
 // listings. It stays warm from one walk to the next. It is not safe for concurrent use.
-type Lister struct {
-	cmd   *exec.Cmd
-	asks  io.WriteCloser
-	lines *bufio.Reader
-	diag  bytes.Buffer
-}
+type Lister struct{ *lineClient }
 
 // Listed is the sums of one walk and the time the client took for it.
 type Listed struct {
@@ -55,63 +45,21 @@ type ListedBlock struct {
 // [Lister.Close]. The test has the extra [Spark], whose jars have the compiler.
 func (j *Jobs) StartLister(ctx context.Context) (*Lister, error) {
 	p := j.processes
-	jars, err := j.listingProgram(ctx)
+	jars, err := j.compile(ctx, listingClass, listingSource)
 	if err != nil {
 		return nil, err
 	}
 	// The options of every process are for a quick start; this one is to run long.
 	cmd := p.java(exec.CommandContext(ctx, p.javaFile()), p.site("client"), 2*clientHeap, []string{p.jars, jars},
 		"-XX:TieredStopAtLevel=4", listingClass)
-	l := &Lister{cmd: cmd}
-	cmd.Stderr = &l.diag
-	if l.asks, err = cmd.StdinPipe(); err != nil {
-		return nil, fmt.Errorf("start Hadoop's client: %w", err)
-	}
-	answers, err := cmd.StdoutPipe()
-	if err != nil {
-		return nil, fmt.Errorf("start Hadoop's client: %w", err)
-	}
-	l.lines = bufio.NewReader(answers)
-	if err := cmd.Start(); err != nil {
-		return nil, fmt.Errorf("start Hadoop's client: %w", err)
-	}
-	return l, nil
-}
-
-// listingProgram compiles the client and returns the directory of its jar.
-func (j *Jobs) listingProgram(ctx context.Context) (string, error) {
-	spark, err := Spark.jars().ready()
-	if err != nil {
-		return "", fmt.Errorf("compile a client: %w", err)
-	}
-	dir := filepath.Join(j.processes.dir, "listing")
-	source, classes := filepath.Join(dir, listingClass+".java"), filepath.Join(dir, "classes")
-	if err := writeFiles(dir, map[string][]byte{filepath.Base(source): listingSource}); err != nil {
-		return "", err
-	}
-	// The compiler takes the class path that it runs with.
-	compiler := program{
-		jars: []string{j.processes.jars, spark}, class: "org.eclipse.jdt.internal.compiler.batch.Main",
-		args: []string{"-source", "11", "-target", "11", "-proc:none", "-nowarn", "-d", classes, source},
-	}
-	if _, _, err := j.processes.run(ctx, compiler); err != nil {
-		return "", fmt.Errorf("compile a client: %w", err)
-	}
-	return dir, pack(filepath.Join(dir, listingClass+".jar"), classes)
-}
-
-// Close ends the client.
-func (l *Lister) Close() error {
-	if err := errors.Join(l.asks.Close(), l.cmd.Wait()); err != nil {
-		return l.failed("end", err)
-	}
-	return nil
+	client, err := startLineClient(cmd, (*exec.Cmd).Start)
+	return &Lister{client}, err
 }
 
 // Walk walks everything below a directory, once.
 func (l *Lister) Walk(dir string) (Listed, error) {
 	var one Listed
-	line, err := l.ask("walk", dir)
+	line, err := l.ask("walk " + dir)
 	if err == nil {
 		_, err = fmt.Sscan(line, &one.Took, &one.Files, &one.Blocks)
 	}
@@ -124,7 +72,7 @@ func (l *Lister) Walk(dir string) (Listed, error) {
 // Show returns the blocks of everything below a directory, by path and offset.
 func (l *Lister) Show(dir string) ([]ListedBlock, error) {
 	var all []ListedBlock
-	line, err := l.ask("show", dir)
+	line, err := l.ask("show " + dir)
 	for ; err == nil && line != ""; line, err = l.line() {
 		b, bad := parseListed(line)
 		if bad != nil {
@@ -155,26 +103,4 @@ func parseListed(line string) (ListedBlock, error) {
 		slices.Sort(b.Hosts)
 	}
 	return b, nil
-}
-
-// ask sends one line and returns the first of its answer.
-func (l *Lister) ask(what, dir string) (string, error) {
-	if _, err := fmt.Fprintf(l.asks, "%s %s\n", what, dir); err != nil {
-		return "", err
-	}
-	return l.line()
-}
-
-func (l *Lister) line() (string, error) {
-	line, err := l.lines.ReadString('\n')
-	return strings.TrimSuffix(line, "\n"), err
-}
-
-// failed ends the client and returns an error with its last output.
-func (l *Lister) failed(what string, err error) error {
-	_ = l.cmd.Process.Kill()
-	_ = l.cmd.Wait() // the error below covers it
-	text := strings.TrimSpace(l.diag.String())
-	const tail = 2000
-	return fmt.Errorf("%s by Hadoop's client: %w: %s", what, err, text[max(0, len(text)-tail):])
 }

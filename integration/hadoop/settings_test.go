@@ -3,8 +3,10 @@
 package hadoop
 
 import (
+	"bufio"
 	"bytes"
 	"io"
+	"os/exec"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -115,3 +117,41 @@ func TestTeraRows(t *testing.T) {
 		t.Error("two keys are the same")
 	}
 }
+
+func TestMoreSettingsOfYARN(t *testing.T) {
+	t.Parallel()
+	const name = "yarn.scheduler.increment-allocation-mb"
+	s := site{root: "/r", host: "w11", scheduler: Fair, rms: []string{Master}, more: Settings{name: "256", "yarn.scheduler.minimum-allocation-mb": "256"}}
+	got := s.yarn()
+	if got[name] != "256" || got["yarn.scheduler.minimum-allocation-mb"] != "256" || got["yarn.resourcemanager.hostname"] != Master {
+		t.Errorf("%s is %q, the least allocation %q", name, got[name], got["yarn.scheduler.minimum-allocation-mb"])
+	}
+}
+
+func TestSubmissionIsALine(t *testing.T) {
+	t.Parallel()
+	for answers, want := range map[string]string{
+		"submitted job_17_0004\n":                       "job_17_0004",
+		"job_1_1\nlibrary\nsubmitted job_17_0004\n":     "job_17_0004",
+		"failed no such queue\nsubmitted job_17_0005\n": "",
+		"some library\n":                                "",
+	} {
+		asked := &closedBuffer{}
+		s := &Submitter{&lineClient{cmd: exec.Command("true"), asks: asked, lines: bufio.NewReader(strings.NewReader(answers))}}
+		if err := s.cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		got, err := s.Submit("ana", Settings{"b": "2", "a": "x y"})
+		if got != want || (err == nil) != (want != "") {
+			t.Errorf("%q: job %q, %v; want %q", answers, got, err, want)
+		}
+		if asked.String() != "ana\ta=x y\tb=2\n" {
+			t.Errorf("asked %q", asked)
+		}
+		_ = s.cmd.Wait()
+	}
+}
+
+type closedBuffer struct{ bytes.Buffer }
+
+func (*closedBuffer) Close() error { return nil }

@@ -36,6 +36,7 @@ type App struct {
 	User  model.UserID
 	Queue model.QueueID
 	Tags  []string
+	Pass  model.PassCause // why serve wants nothing of it steered, "" when it may be
 }
 
 // Guide tells the relay what the rest of heddle knows. Its methods are called
@@ -54,8 +55,8 @@ type Guide interface { //nolint:interfacebloat // six questions to one thing, th
 	// Pending returns the rows the ResourceManager's REST API last showed as outstanding, and when they came; false
 	// when it was not asked.
 	Pending(app model.AppID) (rows []model.AskRow, at model.Time, ok bool)
-	// Observe takes an application's own asks, as often as they change. It never blocks.
-	Observe(app model.AppID, asked []model.AskRow)
+	// Observe takes an application's own asks and what was done to them so far, as often as they change. It never blocks.
+	Observe(app model.AppID, asked []model.AskRow, done model.Relayed)
 }
 
 // StageRule says what the priorities of one type of application mean.

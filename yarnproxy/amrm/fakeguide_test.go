@@ -21,13 +21,14 @@ type fakeGuide struct {
 	decide   func(ctx context.Context, asked []model.AskRow)
 	decided  int
 	observed map[model.AppID][][]model.AskRow
-	panics   string // the method that does
+	done     map[model.AppID]model.Relayed // as observed last
+	panics   string                        // the method that does
 }
 
 func newFakeGuide() *fakeGuide {
 	return &fakeGuide{
 		all: &App{Type: "MAPREDUCE", User: "alice", Queue: "root.default"}, site: testSite(),
-		targets: map[model.Stage]asks.Target{}, observed: map[model.AppID][][]model.AskRow{},
+		targets: map[model.Stage]asks.Target{}, observed: map[model.AppID][][]model.AskRow{}, done: map[model.AppID]model.Relayed{},
 	}
 }
 
@@ -107,11 +108,12 @@ func (g *fakeGuide) Pending(app model.AppID) ([]model.AskRow, model.Time, bool) 
 }
 
 // Observe implements Guide.
-func (g *fakeGuide) Observe(app model.AppID, asked []model.AskRow) {
+func (g *fakeGuide) Observe(app model.AppID, asked []model.AskRow, done model.Relayed) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.check("Observe")
 	g.observed[app] = append(g.observed[app], slices.Clone(asked))
+	g.done[app] = done
 }
 
 func (g *fakeGuide) set(do func(*fakeGuide)) {

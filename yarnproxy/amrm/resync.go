@@ -22,7 +22,7 @@ func (r *steering) afterSend(a *attempt) {
 			return
 		}
 		rows := a.withStages(a.asks.Table().Own())
-		r.opts.Guide.Observe(a.app, rows)
+		r.opts.Guide.Observe(a.app, rows, a.asks.Table().Relayed(now))
 		a.observed = observed{at: now, outstanding: len(rows) > 0}
 	})
 }

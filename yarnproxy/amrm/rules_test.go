@@ -48,6 +48,18 @@ func TestApply(t *testing.T) {
 	g.wantRows(id, 4, "10 * 4", "10 /rack1 0", "10 w11 0", "10 w12 0")
 	g.relay.Apply(o)
 	am.allocate()
+	guarded := func(cause model.PassCause) {
+		g.guide.set(func(g *fakeGuide) { g.all.Pass = cause })
+		am.allocate()
+	}
+	guarded(model.PassGuard) // as out of scope
+	g.wantRows(id, 6, "10 * 4", "10 /rack1 0", "10 w11 0", "10 w12 0")
+	if keys := g.relay.Describe("", 0, 1000).Attempts[0].Keys; len(keys) != 1 || keys[0].Cause != model.PassGuard {
+		t.Errorf("steering is off: %+v", keys)
+	}
+	steered(0)
+	guarded("")
+	g.wantRows(id, 7, pinned(4)...)
 
 	asked := time.Now() // at the latest
 	eventually(t, "the ask is two milliseconds old", func() bool { return time.Since(asked) > 2*time.Millisecond })
@@ -55,7 +67,7 @@ func TestApply(t *testing.T) {
 	soon.Limits.PinDeadline = 1
 	g.relay.Apply(soon)
 	am.allocate()
-	g.wantRows(id, 6, "10 * 4", "10 /rack1 0", "10 w11 0", "10 w12 0")
+	g.wantRows(id, 8, "10 * 4", "10 /rack1 0", "10 w11 0", "10 w12 0")
 	if keys := g.relay.Describe("", 0, 1000).Attempts[0].Keys; len(keys) != 1 || keys[0].Cause != model.PassDeadline {
 		t.Errorf("past the new deadline: %+v", keys)
 	}

@@ -60,5 +60,5 @@ func (r *rules) passReason(a *App, known bool) model.PassCause {
 	case !slices.ContainsFunc(r.stages, func(s StageRule) bool { return s.of(a.Type) }):
 		return model.PassType
 	}
-	return ""
+	return a.Pass
 }

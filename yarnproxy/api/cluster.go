@@ -184,13 +184,15 @@ func getTraffic(q *query) (any, error) {
 // shadowBody is GET /v1/shadow.
 type shadowBody struct {
 	Policies []snapshot.PolicyAccount `json:"policies"`
+	Guard    snapshot.Guard           `json:"guard"`
 }
 
 func getShadow(q *query) (any, error) {
 	if err := q.check(); err != nil {
 		return nil, err
 	}
-	b := shadowBody{Policies: []snapshot.PolicyAccount{}}
+	b := shadowBody{Policies: []snapshot.PolicyAccount{}, Guard: q.cache.snap.Guard}
+	b.Guard.Queues = emptyNotNil(b.Guard.Queues)
 	for _, a := range q.cache.snap.Accounts {
 		a.Recent = emptyNotNil(a.Recent)
 		b.Policies = append(b.Policies, a)

@@ -266,6 +266,27 @@ func TestExplain(t *testing.T) {
 	}
 }
 
+// TestExplainUnsteered: why nothing of an application is steered is said of that application alone.
+func TestExplainUnsteered(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, nil)
+	snap := *r.snap.Load()
+	snap.Guard.Unsteered = map[model.AppID]model.PassCause{sorting: model.PassGuard}
+	r.snap.Store(&snap)
+	for app, want := range map[model.AppID]model.PassCause{sorting: model.PassGuard, reading: ""} {
+		var got struct {
+			Unsteered struct {
+				Cause model.PassCause `json:"cause"`
+				Text  string          `json:"text"`
+			} `json:"unsteered"`
+		}
+		r.get(t, explainPath, "/v1/applications/"+string(app)+"/explain").into(t, &got)
+		if got.Unsteered.Cause != want || strings.Contains(got.Unsteered.Text, "steering is off for the application's queue") != (want != "") {
+			t.Errorf("%s: %+v", app, got)
+		}
+	}
+}
+
 type placed struct {
 	Policy     string `json:"policy"`
 	Placements []wish `json:"placements"`

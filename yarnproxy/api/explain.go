@@ -18,9 +18,26 @@ type explainBody struct {
 	Decisions   []model.Decision `json:"decisions"` // the newest about it, newest first
 	Sources     []sourceBody     `json:"sources"`
 	Relay       *relayExplained  `json:"relay,omitempty"` // absent without a relay
+	// Unsteered is why the relay is to steer nothing of it; absent while it may.
+	Unsteered *unsteeredBody `json:"unsteered,omitempty"`
 	// Outcome is what it sent across racks, and would have by its plans: that of /v1/shadow. It is absent until the
 	// application has ended and its last facts have come.
 	Outcome *snapshot.JobAccount `json:"outcome,omitempty"`
+}
+
+// unsteeredBody is why nothing of an application is steered.
+type unsteeredBody struct {
+	Cause model.PassCause `json:"cause"`
+	Text  string          `json:"text"`
+}
+
+// unsteered returns why nothing of an application is steered, nil while it may be.
+func unsteered(s *snapshot.Snapshot, app model.AppID) *unsteeredBody {
+	cause := s.Guard.Unsteered[app]
+	if cause == "" {
+		return nil
+	}
+	return &unsteeredBody{cause, causeTexts()[cause]}
 }
 
 // stageExplained is why a stage's plan is what it is.
@@ -83,7 +100,7 @@ func getExplain(q *query) (any, error) {
 			b.Stages = append(b.Stages, explainStage(a, p))
 		}
 	}
-	b.Relay, b.Outcome = explainRelay(q, a.ID, only), outcomeOf(q.cache.snap, a.ID)
+	b.Relay, b.Outcome, b.Unsteered = explainRelay(q, a.ID, only), outcomeOf(q.cache.snap, a.ID), unsteered(q.cache.snap, a.ID)
 	if len(b.Stages) == 0 && !b.Relay.hasAttempts() {
 		_, err := q.planOf(a, cmp.Or(only, model.StageReduce))
 		return nil, err
@@ -202,7 +219,7 @@ func reasonTexts() map[model.Reason]string {
 		model.ReasonReduceWaited:       "NAS: the uplink is congested, but its user has waited long enough for a light reduce.",
 		model.ReasonMostInput:          "Dawn: the rack holds most of the job's input.",
 		model.ReasonMostIntermediate:   "Dawn: the rack holds most of the job's map output.",
-		model.ReasonDependents:         "Dawn: the jobs that read this job's output have least to fetch if it lies there.",
+		model.ReasonDependents:         "The jobs that read this job's output have least to fetch if it lies there.",
 		model.ReasonHoldForMaps:        "Too few maps are complete: a reduce would hold a container and wait for their output.",
 		model.ReasonLeastRemaining:     "Its job has the least work left: who waits for it waits the shortest.",
 		model.ReasonFeedsNetwork:       "NUM: little map output waits to be fetched; this job's maps put out enough to keep the network busy.",

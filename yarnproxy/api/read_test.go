@@ -280,11 +280,21 @@ func TestShadow(t *testing.T) {
 			Recent: []snapshot.JobAccount{{App: "application_1_0001", Ended: start, Recorded: 30, Policy: 5, Least: 4}}},
 		{Policy: "dawn", Skipped: 7, Recent: []snapshot.JobAccount{}},
 	}
-	r.snap.Store(&snapshot.Snapshot{Seq: 9, At: start, Accounts: want})
-	var got struct{ Policies []snapshot.PolicyAccount }
+	guarded := snapshot.Guard{Enabled: true, Queues: []snapshot.GuardedQueue{
+		{Queue: "root.q", Off: true, Until: start + 5, Trips: 2, Why: snapshot.GuardMeasured, Steered: 11, Unsteered: 12, Ran: 100, Uplink: 1, Stock: 2, CrossRack: 3, StockCrossRack: 4, Waited: 5, Predicted: -0.5, Measured: 0.25, Chance: 0.00005},
+		{Queue: "root.r", Chance: 1},
+	}}
+	r.snap.Store(&snapshot.Snapshot{Seq: 9, At: start, Accounts: want, Guard: guarded})
+	var got struct {
+		Policies []snapshot.PolicyAccount
+		Guard    snapshot.Guard
+	}
 	r.get(t, "/v1/shadow", "/v1/shadow").into(t, &got)
 	if diff := cmp.Diff(want, got.Policies); diff != "" {
 		t.Errorf("policies (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(guarded, got.Guard); diff != "" {
+		t.Errorf("guard (-want +got):\n%s", diff)
 	}
 }
 

@@ -216,5 +216,7 @@ func causeTexts() map[model.PassCause]string {
 		model.PassAdvise:    "Passed as asked: it would have been rewritten, but heddle only advises.",
 		model.PassSite:      "Passed as asked: no usable node is known on a planned rack.",
 		model.PassUncertain: "Passed as asked: the plan is not sure enough, or worse than an even spread, to tie containers to its racks.",
+		model.PassGuard:     "Passed as asked: steering is off for the application's queue, because it lost there; /v1/shadow has the figures.",
+		model.PassControl:   "Passed as asked: the application is of the share that stays unsteered, to compare with (guard.control).",
 	}
 }

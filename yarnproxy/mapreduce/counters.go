@@ -16,6 +16,8 @@ const (
 	groupFile = "org.apache.hadoop.mapreduce.FileSystemCounter"
 
 	counterMapOutput   = "MAP_OUTPUT_MATERIALIZED_BYTES"
+	counterPlainOutput = "MAP_OUTPUT_BYTES"
+	counterCombined    = "COMBINE_INPUT_RECORDS"
 	counterShuffle     = "REDUCE_SHUFFLE_BYTES"
 	counterHDFSRead    = "HDFS_BYTES_READ"
 	counterHDFSWritten = "HDFS_BYTES_WRITTEN"
@@ -61,10 +63,15 @@ func decodeCounters(body []byte, app model.AppID, job string) (model.CountersFac
 			maps[counterID{group.Group, c.Name}] = c.Map
 		}
 	}
+	plain := max(bytesOf(maps, groupTask, counterPlainOutput), 0)
+	if maps[counterID{groupTask, counterCombined}] > 0 { // it counts what the combiner reads
+		plain = 0
+	}
 	return model.CountersFact{
 		App:             app,
 		MapOutput:       bytesOf(maps, groupTask, counterMapOutput),
 		MapInput:        bytesOf(maps, groupFile, counterHDFSRead),
+		MapOutputPlain:  plain,
 		ReduceShuffle:   bytesOf(totals, groupTask, counterShuffle),
 		HDFSWritten:     bytesOf(totals, groupFile, counterHDFSWritten),
 		NodeLocalMaps:   countOf(totals, "DATA_LOCAL_MAPS"),

@@ -262,13 +262,15 @@ func TestDecodeCounters(t *testing.T) {
 		err  string
 	}{
 		{name: "running", body: string(recorded(t, "am/counters.json")), want: model.CountersFact{
-			App: recordedApp, MapOutput: 10054932, MapInput: 9668415, ReduceShuffle: model.Unknown, HDFSWritten: 0,
+			App: recordedApp, MapOutput: 10054932, MapOutputPlain: 9861462, MapInput: 9668415, ReduceShuffle: model.Unknown, HDFSWritten: 0,
 			NodeLocalMaps: 16, OtherLocalMaps: 3, LaunchedReduces: 1,
 		}},
 		{name: "ended", body: string(recorded(t, "jhs/counters.json")), want: model.CountersFact{
-			App: recordedApp, MapOutput: 208000720, MapInput: 200002100, ReduceShuffle: 208000720, HDFSWritten: 200000000,
+			App: recordedApp, MapOutput: 208000720, MapOutputPlain: 204000000, MapInput: 200002100, ReduceShuffle: 208000720, HDFSWritten: 200000000,
 			NodeLocalMaps: 16, OtherLocalMaps: 4, LaunchedReduces: 6,
 		}},
+		{name: "combined", body: `{"jobCounters":{"id":"` + recordedJob + `","counterGroup":[
+			{"counterGroupName":"org.apache.hadoop.mapreduce.TaskCounter","counter":[{"name":"MAP_OUTPUT_BYTES","mapCounterValue":500},{"name":"COMBINE_INPUT_RECORDS","mapCounterValue":5}]}]}}`, want: unknown},
 		{name: "not reported yet", body: `{"jobCounters":{"id":"` + recordedJob + `"}}`, want: unknown},
 		{name: "negative and absurd", body: `{"jobCounters":{"id":"` + recordedJob + `","counterGroup":[
 			{"counterGroupName":"org.apache.hadoop.mapreduce.TaskCounter","counter":[{"name":"MAP_OUTPUT_MATERIALIZED_BYTES","mapCounterValue":-5}]},

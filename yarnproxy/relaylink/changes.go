@@ -70,10 +70,11 @@ func (v *view) applications(before, s *snapshot.Snapshot) {
 	for _, a := range s.Apps[:s.Cluster.LiveApps] {
 		was := old[a.ID]
 		delete(old, a.ID)
-		if was != nil && (was == a || sameDescription(&was.App, &a.App)) {
+		pass := s.Guard.Unsteered[a.ID]
+		if was != nil && (was == a || sameDescription(&was.App, &a.App)) && before.Guard.Unsteered[a.ID] == pass {
 			continue
 		}
-		of := application{ID: a.ID, Type: a.Type, User: a.User, Queue: a.Queue}
+		of := application{ID: a.ID, Type: a.Type, User: a.User, Queue: a.Queue, Pass: pass}
 		if a.Tags != "" {
 			of.Tags = strings.Split(a.Tags, ",")
 		}

@@ -112,6 +112,12 @@ func TestChanges(t *testing.T) {
 			}
 			s := cluster.Snapshot()
 			planner.Log().AddTo(s)
+			s.Guard.Unsteered = map[model.AppID]model.PassCause{}
+			for _, a := range s.Apps {
+				if cause := rapid.SampledFrom([]model.PassCause{"", model.PassGuard, model.PassControl}).Draw(t, "unsteered"); cause != "" {
+					s.Guard.Unsteered[a.ID] = cause
+				}
+			}
 			if err := stepwise.apply(sent(t, step.to(s))); err != nil {
 				t.Fatal(err)
 			}
@@ -143,6 +149,11 @@ func checkShown(t *rapid.T, s *snapshot.Snapshot, v *View) {
 	}
 	if usable != 0 || len(v.site.RackOf) != len(s.Nodes) || len(v.apps) != s.Cluster.LiveApps {
 		t.Fatalf("%d usable nodes are missing; %d hosts of %d, %d applications of %d", usable, len(v.site.RackOf), len(s.Nodes), len(v.apps), s.Cluster.LiveApps)
+	}
+	for id, a := range v.apps {
+		if a.Pass != s.Guard.Unsteered[id] {
+			t.Fatalf("%s passes for %q, want %q", id, a.Pass, s.Guard.Unsteered[id])
+		}
 	}
 	planned := 0
 	for app, plans := range s.Plans {

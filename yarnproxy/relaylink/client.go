@@ -159,7 +159,7 @@ func (c *Client) leave() {
 func (c *Client) use(ctx context.Context, s *session, m *message) error {
 	switch {
 	case m.Asks != nil:
-		c.opts.Loop.Offer(observed(m.Asks.App, m.Asks.At, m.Asks.Rows))
+		c.opts.Loop.Offer(observed(m.Asks.App, m.Asks.At, m.Asks.Rows, m.Asks.Relayed))
 	case m.PlanRequest != nil:
 		select {
 		case c.plans <- struct{}{}:
@@ -177,8 +177,8 @@ func (c *Client) use(ctx context.Context, s *session, m *message) error {
 	return nil
 }
 
-func observed(app model.AppID, at model.Time, rows []model.AskRow) model.Observation {
-	return model.Observation{Source: model.SourceRelay, At: at, Fact: model.AsksFact{App: app, Rows: rows}}
+func observed(app model.AppID, at model.Time, rows []model.AskRow, done model.Relayed) model.Observation {
+	return model.Observation{Source: model.SourceRelay, At: at, Fact: model.AsksFact{App: app, Rows: rows, Relayed: done}}
 }
 
 // plan has the loop plan for one application. The answer is queued in the loop's goroutine, so that a view with these
@@ -199,7 +199,7 @@ func (c *Client) plan(ctx context.Context, s *session, p *planRequest) {
 		}
 		s.send(&message{Plans: a})
 	}
-	if err := c.opts.Loop.PlanApp(ctx, observed(p.App, p.At, p.Rows), p.App, answer); err != nil {
+	if err := c.opts.Loop.PlanApp(ctx, observed(p.App, p.At, p.Rows, model.Relayed{}), p.App, answer); err != nil {
 		s.send(&message{Plans: &planAnswer{ID: p.ID}}) // the relay sends the call on as it came
 	}
 }

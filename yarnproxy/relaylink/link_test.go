@@ -289,9 +289,10 @@ func TestDecide(t *testing.T) {
 		}
 		s.published()
 	}
-	s.view.Observe(viewedApp, asking())
+	done := model.Relayed{Granted: 3, Steered: 2, Waited: 1500}
+	s.view.Observe(viewedApp, asking(), done)
 	eventually(t, "serve hears what is asked", func() bool { return s.observed() == 1 })
-	if s.offered[0].Source != model.SourceRelay || s.offered[0].At != s.now() {
+	if f, is := s.offered[0].Fact.(model.AsksFact); s.offered[0].Source != model.SourceRelay || s.offered[0].At != s.now() || !is || f.Relayed != done {
 		t.Errorf("observed %+v", s.offered)
 	}
 }
@@ -366,7 +367,7 @@ func TestServeGone(t *testing.T) {
 	if _, fresh := s.view.Site(); !fresh || !has() {
 		t.Errorf("the end of serve made the view old (%v), or took plans (%v)", !fresh, !has())
 	}
-	s.view.Observe(viewedApp, asking())
+	s.view.Observe(viewedApp, asking(), model.Relayed{})
 	s.view.Decide(within(t, time.Minute), viewedApp, asking()) // returns at once
 
 	var ready atomic.Bool
@@ -518,7 +519,7 @@ func TestQueue(t *testing.T) {
 	asks := func(app model.AppID, count int) *message {
 		rows := asking()
 		rows[0].Count = count
-		return &message{Asks: &appAsks{app, 1, rows}}
+		return &message{Asks: &appAsks{app, 1, rows, model.Relayed{}}}
 	}
 	s.send(asks("a", 1))
 	s.publish(&snapshot.Snapshot{Seq: 1})

@@ -85,6 +85,8 @@ type application struct {
 	User  model.UserID  `json:"user"`
 	Queue model.QueueID `json:"queue"`
 	Tags  []string      `json:"tags,omitempty"`
+	// Pass is why serve wants nothing of the application steered.
+	Pass model.PassCause `json:"pass,omitempty"`
 }
 
 // stageOfApp names what a plan is for.
@@ -106,9 +108,10 @@ type target struct {
 
 // appAsks is what an application asks for now.
 type appAsks struct {
-	App  model.AppID    `json:"application"`
-	At   model.Time     `json:"at_ms"`
-	Rows []model.AskRow `json:"rows"`
+	App     model.AppID    `json:"application"`
+	At      model.Time     `json:"at_ms"`
+	Rows    []model.AskRow `json:"rows"`
+	Relayed model.Relayed  `json:"relayed,omitzero"`
 }
 
 // planRequest asks for plans of one application, which has just asked for something new.

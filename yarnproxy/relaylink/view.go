@@ -83,7 +83,7 @@ func (v *View) apply(n *view) error {
 	v.version, v.stale, v.site = n.Version, n.StaleAfter, site
 	for i := range n.Apps {
 		a := &n.Apps[i]
-		v.apps[a.ID] = amrm.App{ID: a.ID, Type: a.Type, User: a.User, Queue: a.Queue, Tags: a.Tags}
+		v.apps[a.ID] = amrm.App{ID: a.ID, Type: a.Type, User: a.User, Queue: a.Queue, Tags: a.Tags, Pass: a.Pass}
 	}
 	for _, id := range n.GoneApps {
 		delete(v.apps, id)
@@ -288,12 +288,12 @@ func (v *View) applyRows(s *outstandingRows) {
 	}
 }
 
-// Observe implements amrm.Guide: it sends serve what an application asks for. Without room, or without serve, it
-// is dropped until the application's next change.
-func (v *View) Observe(app model.AppID, rows []model.AskRow) {
+// Observe implements amrm.Guide: it sends serve what an application asks for and what was done to it. Without room, or
+// without serve, it is dropped until the application's next change.
+func (v *View) Observe(app model.AppID, rows []model.AskRow, done model.Relayed) {
 	v.mu.RLock()
 	defer v.mu.RUnlock()
 	if v.serve != nil {
-		v.serve.send(&message{Asks: &appAsks{app, v.time(), rows}})
+		v.serve.send(&message{Asks: &appAsks{app, v.time(), rows, done}})
 	}
 }

@@ -33,9 +33,14 @@ func variant(name string, slowstart float64, means ...float64) frontier.Variant 
 
 func setup(tb testing.TB, name string) *frontier.Setup {
 	tb.Helper()
+	return setupPart(tb, name, 0.002)
+}
+
+func setupPart(tb testing.TB, name string, part float64) *frontier.Setup {
+	tb.Helper()
 	all := frontier.Workloads()
 	w := &all[slices.IndexFunc(all, func(w frontier.Workload) bool { return w.Name == name })]
-	work, err := w.Select(nil, 0.002)
+	work, err := w.Select(nil, part)
 	if err != nil {
 		tb.Fatal(err)
 	}

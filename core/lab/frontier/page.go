@@ -48,6 +48,7 @@ func (r *Report) Markdown(w io.Writer, plots string) error {
 	}
 	r.writeVerdicts(&b)
 	r.writeComparisons(&b)
+	r.writeChoice(&b)
 	r.writeFairness(&b)
 	r.writeWorkloads(&b)
 	b.WriteString("\n## Plots\n\nMean completion time against cross-rack traffic, a mark for each policy and slowstart. The line joins those that no other one beats in both.\n")

@@ -37,19 +37,19 @@ func (m *Misprediction) draw(seed uint64, job int) float64 {
 }
 
 // toldPlaces returns where policies are told that the output of a stage of a graph lies so far.
-func (s *world) toldPlaces(j *job, t *stage) []model.RackBytes {
+func toldPlaces(s *world, j *job, t *stage) []model.RackBytes {
 	places := s.layout.byRack(t.outputByRack)
 	if s.params.Misprediction.Silent && !t.complete() {
 		return nil
 	}
 	for i := range places {
-		places[i].Bytes = s.toldOutput(j, &t.tasks, places[i].Bytes)
+		places[i].Bytes = toldOutput(s, j, &t.tasks, places[i].Bytes)
 	}
 	return places
 }
 
 // toldOutput returns what policies are told of so much output of a job's tasks.
-func (s *world) toldOutput(j *job, of *tasks, output model.Bytes) model.Bytes {
+func toldOutput(s *world, j *job, of *tasks, output model.Bytes) model.Bytes {
 	switch {
 	case !s.params.Misprediction.on() || of.complete():
 		return output

@@ -293,7 +293,7 @@ func (s *Sim) reportCounters(j *job, m, r *tasks) {
 		}
 		f.ReduceShuffle += t.fetched()
 	}
-	if f.MapOutput = s.toldOutput(j, m, f.MapOutput); f.MapOutput < 0 {
+	if f.MapOutput = toldOutput(&s.world, j, m, f.MapOutput); f.MapOutput < 0 {
 		f.CompletedMapsNow = 0 // of a reading without output
 	}
 	s.apply(model.SourceMapReduce, f)
@@ -335,7 +335,7 @@ func (s *Sim) reportGraph(j *job) {
 	for i := range j.stages {
 		t := &j.stages[i]
 		g := model.GraphStage{
-			Name: string(t.spec.Name), Tasks: t.total, Completed: t.completed, Input: t.in.total(), Output: model.Unknown, Placed: s.toldPlaces(j, t),
+			Name: string(t.spec.Name), Tasks: t.total, Completed: t.completed, Input: t.in.total(), Output: model.Unknown, Placed: toldPlaces(&s.world, j, t),
 		}
 		if t.complete() {
 			g.Output = t.output

@@ -43,6 +43,7 @@ type App struct {
 	Workflow *model.Workflow
 	Written  model.Bytes
 	Fetched  model.Bytes // by reduces, of MapOutput; reported with the job counters if above 0
+	Unasked  int         // of the pending reduces, those that are not asked for
 }
 
 // Count returns how many of the tasks are in a state.
@@ -114,7 +115,7 @@ func (a *App) observations() []model.Observation {
 			App:       a.ID,
 			MapsTotal: len(a.Maps), MapsPending: Count(a.Maps, model.TaskPending), MapsRunning: Count(a.Maps, model.TaskRunning),
 			MapsCompleted: Count(a.Maps, model.TaskSucceeded),
-			ReducesTotal:  len(a.Reduces), ReducesPending: Count(a.Reduces, model.TaskPending),
+			ReducesTotal:  len(a.Reduces), ReducesPending: max(Count(a.Reduces, model.TaskPending)-a.Unasked, 0),
 			ReducesRunning: Count(a.Reduces, model.TaskRunning), ReducesCompleted: Count(a.Reduces, model.TaskSucceeded),
 		}),
 		observed(model.SourceMapReduce, model.TasksFact{App: a.ID, Tasks: tasks}),

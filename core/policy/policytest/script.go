@@ -36,6 +36,9 @@ import (
 //	end job=a [reduces=(w11,w21)] written=100
 //	                              the job has ended: its running reduces are done where they are, the
 //	                              next ones where the list says, and wrote so much in all
+//	graph job=a [unasked=1]       what the timeline server says of its stages, a line each; some reduces are not asked for:
+//	  map tasks=4 done=2 input=400 output=100 placed=(r1=50,r2=50)
+//	  join tasks=2 reads=(map)    in the order of the lines; without output it is not known
 //	fetched job=a mib=200         what its reduces have fetched of the map output in all
 //	load r1=0.9 r2=0.1            utilisation of the uplinks
 //	down node=w11                 the node is lost, and the tasks that run there are asked for again
@@ -90,6 +93,11 @@ func (s *script) run(t *testing.T, d *datadriven.TestData) string {
 		s.submit()
 	case "done":
 		s.finishMaps(s.app(s.text("job")))
+	case "graph":
+		a := s.app(s.text("job"))
+		a.Unasked = int(s.number("unasked", 0))
+		s.report(a)
+		s.graph(a.ID)
 	case "fetched":
 		a := s.app(s.text("job"))
 		a.Fetched = model.Bytes(s.number("mib", 0)) * model.MiB
@@ -183,6 +191,36 @@ func (s *script) newCluster() {
 	}
 	s.cluster, s.now = s.scene.Cluster(), Epoch
 	s.newEngine()
+}
+
+// graph reports the stages of a job, which may have any type.
+func (s *script) graph(id model.AppID) {
+	f := model.GraphFact{App: id}
+	command := s.command
+	defer func() { s.command = command }()
+	for line := range strings.SplitSeq(command.Input, "\n") {
+		name, args, err := datadriven.ParseLine(line)
+		if err != nil {
+			s.Fatalf("%s: %v", command.Pos, err)
+		}
+		s.command = &datadriven.TestData{Pos: command.Pos, CmdArgs: args}
+		g := model.GraphStage{
+			Name: name, Tasks: int(s.number("tasks", 1)), Completed: int(s.number("done", 0)),
+			Input: model.Bytes(s.number("input", 0)) * model.MiB, Output: model.Unknown,
+		}
+		if s.command.HasArg("output") {
+			g.Output = model.Bytes(s.number("output", 0)) * model.MiB
+		}
+		for _, on := range s.list("placed") {
+			rack, bytes, _ := strings.Cut(on, "=")
+			g.Placed = append(g.Placed, model.RackBytes{Rack: model.RackID("/" + rack), Bytes: model.Bytes(s.parse(bytes)) * model.MiB})
+		}
+		for _, from := range s.list("reads") {
+			f.Edges = append(f.Edges, model.GraphEdge{From: from, To: name, Kind: model.ScatterGather})
+		}
+		f.Stages = append(f.Stages, g)
+	}
+	s.observe(observed(model.SourceTez, f))
 }
 
 // report has the ResourceManager report nodes and applications, and then an

@@ -20,6 +20,18 @@ func (r *rule) Targets(v state.View, j *state.Job, s *state.Stage) (dispatch.Tar
 	return r.executorTargets(v, j)
 }
 
+// executorTargets gives racks to executors. The paper knows maps and reduces only; this is its cost T for what an executor is: both at
+// once. Where the asks tell of an input, that is SAMP's choice of racks.
+func (r *rule) executorTargets(v state.View, j *state.Job) (dispatch.Targets, bool) {
+	var prefers func(rack int) bool
+	if j.Other.Pending > 0 {
+		if m := r.mapChoice(v, j); m.decided {
+			prefers = m.prefers
+		}
+	}
+	return r.jobs.Of(j).executors.Targets(v, j, r.journal, prefers)
+}
+
 func (r *rule) mapTargets(v state.View, j *state.Job) dispatch.Targets {
 	m := r.mapChoice(v, j)
 	t := dispatch.Targets{Reason: m.reason}

@@ -65,7 +65,7 @@ type rule struct {
 type jobState struct {
 	maps      mapChoice
 	reduces   reduceChoice
-	executors executorPlan
+	executors dispatch.Executors
 }
 
 // Prepare implements dispatch.Rule.

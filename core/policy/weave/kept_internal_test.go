@@ -51,14 +51,14 @@ func TestKept(t *testing.T) {
 					if !startsReduces(j) || e.size.shuffle <= 0 || len(r.quotasOf(in.View, e).counts) == 0 {
 						continue
 					}
-					got, want := e.mostOutput(), 0.0
+					got, want := e.mostDrawn(), 0.0
 					for i, n := range e.quotas.counts {
 						if j.Reduce.Launched(i) < n {
-							want = max(want, e.expected.output[i])
+							want = max(want, e.quotas.draws[i])
 						}
 					}
 					if reduces++; got != want {
-						t.Fatalf("%s: most output is %g bytes, want %g", j.ID, got, want)
+						t.Fatalf("%s: drawn by %g bytes, want %g", j.ID, got, want)
 					}
 					kept := r.hasRoom(e, rack)
 					e.gate.looked = 0

@@ -34,7 +34,7 @@ type Params struct {
 // DefaultParams returns the defaults.
 func DefaultParams() Params {
 	return Params{
-		Remaining: true, BehindS: 10, Spare: 0.2, Queues: map[string]float64{}, Late: 2, Joint: true, Others: 1, IdlePrice: 0.25, Patience: 1, PatienceS: 60, AdmitS: 15, AdmitReduces: 3, AdmitMaxS: 20, Slack: 0.5,
+		Remaining: true, BehindS: 10, Spare: 0.6, Queues: map[string]float64{}, Late: 2, Joint: true, Others: 1, IdlePrice: 0.25, Patience: 1.5, PatienceS: 60, AdmitS: 10, AdmitReduces: 3, AdmitMaxS: 20, Slack: 0.5,
 		TaskMiB: 32, BlockMiB: 128,
 	}
 }

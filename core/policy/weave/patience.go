@@ -87,20 +87,20 @@ func (r *rule) takesReduce(in *policy.Input, e *entry) model.Reason {
 		e.cheapest = true
 		return model.ReasonPreferredReduce
 	}
-	if more := (e.mostOutput() - e.expected.output[here]) / float64(e.size.reduces); more > 0 && r.waits(in, &e.waits.reduces, more, s) {
+	if more := (e.mostDrawn() - q.draws[here]) / float64(q.n); more > 0 && r.waits(in, &e.waits.reduces, more, s) {
 		return ""
 	}
 	return model.ReasonAnyReduce
 }
 
-// mostOutput returns the most output that is expected on a rack which wants one more reduce, by the quotas.
-func (e *entry) mostOutput() float64 {
+// mostDrawn returns the most bytes that draw reduces to a rack which wants one more, by the quotas.
+func (e *entry) mostDrawn() float64 {
 	b, q := &e.best.reduces, &e.quotas
 	if b.revision != e.revision || b.choice != q.version {
 		b.revision, b.choice, b.bytes = e.revision, q.version, 0
 		for i, n := range q.counts {
 			if e.job.Reduce.Launched(i) < n {
-				b.bytes = max(b.bytes, e.expected.output[i])
+				b.bytes = max(b.bytes, q.draws[i])
 			}
 		}
 	}

@@ -9,16 +9,23 @@ import (
 	"heddle/core/topology"
 )
 
-// Targets implements dispatch.Rule: the racks chosen for maps, the quotas for reduces.
+// Targets implements dispatch.Rule: the racks chosen for maps, the quotas for reduces, and racks for executors.
 func (r *rule) Targets(v state.View, j *state.Job, s *state.Stage) (t dispatch.Targets, ok bool) {
 	e := r.jobs.Find(j)
-	t.Reason = model.ReasonRankOnly
+	if s.Kind == model.StageOther {
+		return executorTargets(v, e, r.journal)
+	}
+	t.Reason, t.Rank = model.ReasonRankOnly, len(r.asking.rows)+1
 	if e.listings[listAsking].in {
 		t.Rank = r.asking.place(e) + 1
 	}
 	switch s.Kind {
 	case model.StageMap:
-		if share := r.racksOf(v, e).share; share != nil {
+		share := r.racksOf(v, e).share
+		if share == nil {
+			share = localShare(v, j.Input, s.Tasks())
+		}
+		if share != nil {
 			t.Reason = model.ReasonInputRacks
 			t.Racks = targets(v, share, shuffle.Apportion(share, s.Tasks()), func(rack int) model.Bytes { return topology.At(j.Input.ByRack, rack) })
 		} else if len(j.Input.Blocks) == 0 {
@@ -30,9 +37,12 @@ func (r *rule) Targets(v state.View, j *state.Job, s *state.Stage) (t dispatch.T
 			t.Reason = model.ReasonUnpredicted
 			break
 		}
+		if q.pulled {
+			t.Reason = model.ReasonDependents
+		}
 		share := make([]float64, len(q.counts))
 		for i, n := range q.counts {
-			share[i] = float64(n) / float64(e.size.reduces)
+			share[i] = float64(n) / float64(sum(q.counts))
 		}
 		t.Racks = targets(v, share, q.counts, func(rack int) model.Bytes { return model.Bytes(e.expected.output[rack]) })
 		if r.limits {
@@ -41,7 +51,41 @@ func (r *rule) Targets(v state.View, j *state.Job, s *state.Stage) (t dispatch.T
 	case model.StageOther, model.StageAM:
 		return t, false
 	}
-	return t, s.Pending > 0
+	return t, true
+}
+
+// localShare returns by rack the part of a job's input that is there, nil where none is known. It is where maps cost no bytes if no racks were chosen: an
+// ask for these racks waits for them as Place does. It is nil as well for fewer maps than there are racks with input: counts would take away
+// racks with replicas.
+func localShare(v state.View, in *state.Input, maps int) []float64 {
+	share := make([]float64, len(in.ByRack))
+	racks, all := 0, 0.0
+	for i, bytes := range in.ByRack {
+		if bytes > 0 && v.Racks()[i].Runs() {
+			share[i] = float64(bytes)
+			all += share[i]
+			racks++
+		}
+	}
+	if racks == 0 || racks > maps {
+		return nil
+	}
+	for i := range share {
+		share[i] /= all
+	}
+	return share
+}
+
+// executorTargets gives executors the racks with input where that is known, and the fewest racks in any case: an executor is map and
+// reduce at once. What an application does with them is not known, so that it waits for no other.
+func executorTargets(v state.View, e *entry, journal *policy.Journal) (t dispatch.Targets, ok bool) {
+	var prefers func(rack int) bool
+	if in := e.job.Input; len(in.Blocks) > 0 {
+		prefers = func(rack int) bool { return topology.At(in.ByRack, rack) > 0 }
+	}
+	t, ok = e.executors.Targets(v, e.job, journal, prefers)
+	t.Rank = 1
+	return t, ok
 }
 
 // due returns how many of a job's reduces may run now, those on racks whose uplinks admit them; false is all. Reduces that

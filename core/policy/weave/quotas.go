@@ -28,6 +28,8 @@ type facts struct {
 	choice             int // version of the racks chosen
 	shuffle            bool
 	output             model.Bytes // reported once all maps are complete
+	due, progress      int         // of a job's stages
+	plain              bool        // it is known what the maps put out before that was compressed, of which output is predicted
 }
 
 // facts returns a job's facts as they are now.
@@ -36,6 +38,11 @@ func (e *entry) facts(racks uint64) facts {
 	f := facts{computed: true, maps: e.size.maps, racks: racks, choice: e.racks.version, shuffle: e.size.shuffle > 0}
 	f.complete = 16 * min(m.Completed, e.size.maps) / e.size.maps
 	f.launched = 16 * min(m.Completed+m.Running, e.size.maps) / e.size.maps
+	if e.job.Graph != nil {
+		f.due, f.progress = e.stages.due, e.stages.progress
+	}
+	counters, _ := e.job.Counters()
+	f.plain = counters.MapOutputPlain > 0
 	if m.Completed >= e.size.maps {
 		f.output = e.job.Output.Total
 	}
@@ -79,6 +86,10 @@ func (r *rule) expect(v state.View, e *entry) {
 		}
 	}
 	r.forecast.weights = weights
+	if e.job.Graph != nil {
+		r.division.expectStages(e, racks, weights, sum)
+		return
+	}
 	for i, w := range weights {
 		x.output[i] = w / max(sum, 1e-9) * e.size.shuffle
 		x.total += x.output[i]
@@ -87,8 +98,12 @@ func (r *rule) expect(v state.View, e *entry) {
 
 // quotas are how many of a job's reduces are wanted on each rack.
 type quotas struct {
-	counts  []int // by rack number, which sum to the job's reduces; empty while no output is expected
-	version int   // counts the divisions
+	counts  []int     // by rack number, which sum to the job's reduces, or those of its stages up to the ones in turn; empty while no output is expected
+	before  []int     // of a job with stages, those that had been launched before
+	n       int       // those that were divided
+	draws   []float64 // bytes by rack number that a reduce saves its part of where it runs: map output there, and what dependents read there
+	pulled  bool      // dependents made a difference
+	version int       // counts the divisions
 	reduces int
 	from    facts
 }
@@ -101,36 +116,79 @@ func (r *rule) quotasOf(v state.View, e *entry) *quotas {
 		return q
 	}
 	if policy.Save(r.journal, q); r.journal.Asking() {
-		q.counts = nil
+		q.counts, q.draws, q.before = nil, nil, nil
 	}
 	q.from, q.reduces = e.expected.from, e.size.reduces
 	q.version++
-	if e.expected.total > 0 && e.size.reduces > 0 {
+	q.n = e.size.reduces
+	if j := e.job; j.Graph != nil {
+		q.before = append(q.before[:0], j.Reduce.LaunchedByRack()...)
+		q.n = e.stages.due - sum(q.before)
+	}
+	if e.expected.total > 0 && q.n > 0 {
 		r.division.divide(v, e, &r.cluster, r.params.Slack)
+		for i, n := range q.before {
+			if i < len(q.counts) {
+				q.counts[i] += n
+			}
+		}
 	} else {
 		q.counts = q.counts[:0]
 	}
 	return q
 }
 
-// divide sets the counts.
+// divide sets the counts, by the map output and by what dependents read.
 func (d *division) divide(v state.View, e *entry, c *cluster, slack float64) {
-	d.output, d.total, d.uplink, d.n = e.expected.output, e.expected.total, c.uplink, e.size.reduces
-	d.room = d.room[:0]
+	q := &e.quotas
+	q.draws = append(q.draws[:0], e.expected.output...)
+	d.output, d.total, d.uplink, d.n = q.draws, e.expected.total, c.uplink, q.n
+	if e.job.Graph != nil {
+		d.total = 0
+		for i, bytes := range e.stages.draws {
+			q.draws[i] = bytes
+			d.total += bytes
+		}
+	}
+	d.findRoom(v, e, c)
+	d.each = e.size.reduceS
+	q.counts, q.pulled = d.counts(q.counts, slack*e.size.reduceS), false
+	pull := d.pulling.pull(v, e)
+	if pull == nil {
+		return
+	}
+	for i, bytes := range pull {
+		q.draws[i] += bytes
+		d.total += bytes
+	}
+	d.without = append(d.without[:0], q.counts...)
+	q.counts = d.counts(q.counts, slack*e.size.reduceS)
+	q.pulled = !slices.Equal(q.counts, d.without)
+}
+
+// findRoom sets how many reduces of a job racks hold.
+func (d *division) findRoom(v state.View, e *entry, c *cluster) {
+	d.holds = d.holds[:0]
 	for i, rack := range v.Racks() {
 		room := 0
 		if rack.Runs() {
 			room = int(c.containers(i, e.job.Reduce))
 		}
-		d.room = append(d.room, room)
+		d.holds = append(d.holds, room)
 	}
 	d.makeRoom()
+}
+
+// counts returns how many reduces each rack is to have, in the memory of was. The busiest uplink may carry some seconds longer where that
+// saves bytes.
+func (d *division) counts(was []int, longer float64) []int {
 	least := d.fastest()
-	e.quotas.counts = d.fewestBytes(e.quotas.counts, least*(1+1e-6))
-	d.wide = d.fewestBytes(d.wide, max(1.15*least, least+max(slack*e.size.reduceS, 1)))
-	if d.crossing(d.wide) < d.crossing(e.quotas.counts)-worthIt*d.total {
-		e.quotas.counts = append(e.quotas.counts[:0], d.wide...)
+	was = d.fewestBytes(was, least*(1+1e-6))
+	d.wide = d.fewestBytes(d.wide, max(1.15*least, least+max(longer, 1)))
+	if d.crossing(d.wide) < d.crossing(was)-worthIt*d.total {
+		return append(was[:0], d.wide...)
 	}
+	return was
 }
 
 // worthIt is the part of a job's shuffle for which the busiest uplink may carry longer.
@@ -149,18 +207,21 @@ func (d *division) crossing(counts []int) float64 {
 type division struct {
 	output, uplink []float64 // bytes; bytes/s
 	total          float64   // of the output
-	room           []int     // reduces that a rack holds, 0 for one without running nodes
+	holds          []int     // reduces that a rack holds at once, 0 for one without running nodes
+	room           []int     // as many as it has to take at least if all racks take as many waves
+	each           float64   // seconds that a reduce takes; further waves need as much time
 	n              int
 
 	most, order, wide []int
+	pulling           pulling
+	without           []int
+	lies, from        []float64 // of stages
 }
 
 // makeRoom gives each rack its part of several waves where there is no room for all reduces at once.
 func (d *division) makeRoom() {
-	all := 0
-	for _, room := range d.room {
-		all += room
-	}
+	all := sum(d.holds)
+	d.room = append(d.room[:0], d.holds...)
 	for i := range d.room {
 		if all < d.n && all > 0 {
 			d.room[i] = (d.room[i]*d.n + all - 1) / all
@@ -168,10 +229,15 @@ func (d *division) makeRoom() {
 	}
 }
 
-// bounds returns how many reduces a rack may have at least and at most if its uplink is to be done in so many seconds.
+// bounds returns how many reduces a rack may have at least and at most if its uplink is to be done in so many seconds, and so are its
+// waves of reduces where there is more than one.
 func (d *division) bounds(rack int, seconds float64) (least, most int) {
 	least, most = shuffle.Bounds(d.output[rack], d.total, d.n, seconds*d.uplink[rack])
-	return least, min(most, d.room[rack])
+	room := d.room[rack]
+	if d.each > 0 {
+		room = max(room, int(min(float64(d.holds[rack])*math.Floor(seconds/d.each), float64(d.n))))
+	}
+	return least, min(most, room)
 }
 
 // fastest returns the seconds that the busiest uplink takes at least, found by bisection.

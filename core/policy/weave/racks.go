@@ -18,6 +18,7 @@ type choice struct {
 	measured bool
 	input    policy.InputSeen
 	racks    uint64
+	reduces  bool // the job was known to have some
 }
 
 // choosing is the memory of one choice.
@@ -28,19 +29,19 @@ type choosing struct {
 	input []float64 // of a rack, by which it is ordered
 }
 
-// racksOf returns the racks of a job. They are chosen when its blocks are known, when racks lose or gain their nodes, and
+// racksOf returns the racks of a job. They are chosen when its blocks are known and that it has reduces, when racks lose or gain their nodes, and
 // once more when its ratio has been measured, unless half of its maps are complete by then.
 func (r *rule) racksOf(v state.View, e *entry) *choice {
 	j, c := e.job, &e.racks
-	known := c.input.Fits(j.Input) && c.racks == r.cluster.racks
+	known := c.input.Fits(j.Input) && c.racks == r.cluster.racks && c.reduces == (e.size.reduces > 0)
 	if known && (c.measured || !j.Predicted || 2*j.Map.Completed > e.size.maps) {
 		return c
 	}
 	policy.Save(r.journal, c)
 	c.version++
-	c.input, c.racks, c.measured = policy.See(j.Input), r.cluster.racks, j.Predicted
+	c.input, c.racks, c.measured, c.reduces = policy.See(j.Input), r.cluster.racks, j.Predicted, e.size.reduces > 0
 	c.share = nil
-	if r.params.Joint && e.size.reduces > 0 {
+	if r.params.Joint && c.reduces {
 		r.choosing.choose(v, e, &r.cluster, &r.params)
 	}
 	return c
@@ -52,13 +53,17 @@ func (h *choosing) choose(v state.View, e *entry, on *cluster, p *Params) {
 	if all <= 0 {
 		return
 	}
+	alone := on.alone(e, h.gain[:len(h.order)], all)
 	best, least, covered := 0, math.Inf(1), 0.0
 	price := on.price(v, p)
 	for k := 1; k <= len(h.order); k++ {
 		covered += h.gain[k-1]
 		bytes := crossing(e.size.input, e.size.shuffle, 1-covered/all, float64(k))
-		cost := on.time(e, float64(k)) + bytes/(float64(k)*on.all.uplink/float64(on.runs)) + price*bytes/on.all.uplink
-		if cost < least*(1-1e-9) {
+		takes := on.time(e, float64(k)) + bytes/(float64(k)*on.all.uplink/float64(on.runs))
+		if takes > longest*alone {
+			continue
+		}
+		if cost := takes + price*bytes/on.all.uplink; cost < least*(1-1e-9) {
 			best, least = k, cost
 		}
 	}
@@ -71,6 +76,21 @@ func (h *choosing) choose(v state.View, e *entry, on *cluster, p *Params) {
 		c.share[rack] = 1 / float64(best)
 	}
 }
+
+// alone returns the least time that a job takes on any number of racks, whatever its bytes cost others.
+func (c *cluster) alone(e *entry, gain []float64, all float64) (least float64) {
+	least = math.Inf(1)
+	covered := 0.0
+	for i, bytes := range gain {
+		covered += bytes
+		k := float64(i + 1)
+		least = min(least, c.time(e, k)+crossing(e.size.input, e.size.shuffle, 1-covered/all, k)/(k*c.all.uplink/float64(c.runs)))
+	}
+	return least
+}
+
+// longest is how many times as long as need be a job may take on fewer racks for the sake of others.
+const longest = 2
 
 // crossing returns the bytes of a job that cross racks if its maps and reduces run on k racks on which all but a part of the
 // input is. Where maps put out more than they read, that part is read into the racks; else it is read where it is, and what

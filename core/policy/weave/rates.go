@@ -4,15 +4,31 @@ import (
 	"heddle/core/model"
 )
 
-// rates are what the complete maps of all jobs took and put out for what they read. Old ones fade: both sums are halved once
-// there is fadeMiB in them.
+// rates are what complete tasks of all jobs took and put out for what they read. Old ones fade: the sums are halved once there
+// is as much in them as some 8,000 maps of a block read.
 type rates struct {
 	seconds, mib float64 // container seconds, and MiB read with Params.TaskMiB more for each map
-	in, out      float64 // bytes
+	maps         outputs
+	gathered     outputs // of complete stages that read other stages and are read by others
 }
 
-// fadeMiB is some 8,000 maps of a block.
-const fadeMiB = 1 << 20
+// outputs is what tasks read and put out, in bytes.
+type outputs struct{ in, out float64 }
+
+// ratio returns what is put out for a byte that is read, 1 until that is known.
+func (o *outputs) ratio() float64 { return (o.out + 1) / (o.in + 1) }
+
+// add counts tasks. Old ones fade: both sums are halved once there are fadeBytes.
+func (o *outputs) add(in, out float64) {
+	if o.in, o.out = o.in+in, o.out+out; o.in > fadeBytes {
+		o.in, o.out = o.in/2, o.out/2
+	}
+}
+
+const (
+	fadeMiB   = 1 << 20
+	fadeBytes = fadeMiB << 20
+)
 
 // startMiB is how many MiB a second a task works off until the first are complete.
 const startMiB = 8
@@ -23,17 +39,16 @@ func (r *rates) begin(p *Params) {
 	r.seconds = r.mib / startMiB
 }
 
-// maps counts complete maps of a job: how many, and the seconds they took in all.
-func (r *rates) maps(n int, seconds float64, z *size, p *Params) {
+// complete counts complete maps of a job: how many, and the seconds they took in all.
+func (r *rates) complete(n int, seconds float64, z *size, p *Params) {
 	maps := float64(n)
 	r.seconds += seconds
 	r.mib += maps * (z.input/float64(z.maps)/float64(model.MiB) + p.TaskMiB)
 	if z.predicted {
-		r.in += maps * z.input / float64(z.maps)
-		r.out += maps * z.outputOfMap()
+		r.maps.add(maps*z.input/float64(z.maps), maps*z.outputOfMap())
 	}
 	if r.mib > fadeMiB {
-		r.seconds, r.mib, r.in, r.out = r.seconds/2, r.mib/2, r.in/2, r.out/2
+		r.seconds, r.mib = r.seconds/2, r.mib/2
 	}
 }
 
@@ -41,9 +56,6 @@ func (r *rates) maps(n int, seconds float64, z *size, p *Params) {
 func (r *rates) of(bytes float64, p *Params) float64 {
 	return (bytes/float64(model.MiB) + p.TaskMiB) * r.seconds / max(r.mib, 1e-9)
 }
-
-// ratio returns what jobs put out for a byte that their maps read; false until that is known of a job.
-func (r *rates) ratio() (ratio float64, known bool) { return r.out / max(r.in, 1), r.in > 0 }
 
 // timer is how long the tasks of a stage take. Which task it was that ended is not told: it is taken for the one that ran
 // longest, which is right for the sum once all have ended.

@@ -9,6 +9,7 @@ import (
 type size struct {
 	maps, reduces  int
 	input, shuffle float64 // bytes
+	mapOutput      float64 // bytes; less than the shuffle where stages gather what others gathered
 	predicted      bool    // the shuffle is, from maps of its own or an earlier run
 	mapS, reduceS  float64 // seconds that a map and a reduce take, without what they wait for uplinks
 	work, left     float64 // container seconds of all its tasks, and of what is not complete
@@ -20,23 +21,35 @@ func (e *entry) measure(rates *rates, p *Params, now model.Time) {
 	is := j.Predict()
 	z.maps, z.reduces = max(is.Maps, 1), j.Reduce.Tasks()
 	z.input, z.shuffle, z.predicted = float64(is.Input), float64(is.Shuffle), is.Predicted
-	if ratio, known := rates.ratio(); known && !z.predicted {
+	ratio := is.Ratio
+	if complete := j.Map.Total > 0 && j.Map.Completed >= j.Map.Total; !complete && !z.predicted && rates.maps.in > 0 {
+		ratio = rates.maps.ratio()
 		z.shuffle = ratio * z.input
+	}
+	z.mapOutput = z.shuffle
+	if g := j.Graph; g != nil {
+		e.stages.follow(g, ratio, rates)
+		e.stages.due = e.stages.inTurn(g, j.Reduce, func(int, int) {})
+		z.reduces, z.shuffle, z.mapOutput = max(e.stages.tasks, z.reduces), e.stages.gathered, e.stages.mapOutput
 	}
 	if z.input <= 0 { // not known, or there is none: a map takes as long as one that reads a block
 		z.input = float64(z.maps) * p.BlockMiB * float64(model.MiB)
 	}
 	if z.reduces == 0 {
-		z.shuffle = 0
+		z.shuffle, z.mapOutput = 0, 0
 	}
 	if ended, seconds := e.times.maps.follow(now, j.Map.Running, j.Map.Completed); ended > 0 {
-		rates.maps(ended, seconds, z, p)
+		rates.complete(ended, seconds, z, p)
 	}
 	e.times.reduces.follow(now, j.Reduce.Running, j.Reduce.Completed)
 	z.mapS = e.times.maps.mean(rates.of(z.input/float64(z.maps), p))
 	z.reduceS = rates.of(z.shuffle/float64(max(z.reduces, 1)), p)
 	reduceS := e.times.reduces.mean(z.reduceS)
 	z.left = rest(j.Map, z.maps)*z.mapS + rest(j.Reduce, z.reduces)*reduceS
+	if j.Graph != nil {
+		left := e.stages.left(j.Graph, rates, p)*reduceS/max(z.reduceS, 1e-9) - float64(j.Reduce.Running)/2*reduceS
+		z.left = rest(j.Map, z.maps)*z.mapS + max(left, 0)
+	}
 	if !p.Remaining {
 		z.left = 0 // jobs with as much left go by arrival
 	}
@@ -57,7 +70,7 @@ func (z *size) seconds(s *state.Stage) float64 {
 }
 
 // outputOfMap returns the map output that is expected of one map.
-func (z *size) outputOfMap() float64 { return z.shuffle / float64(z.maps) }
+func (z *size) outputOfMap() float64 { return z.mapOutput / float64(z.maps) }
 
 // cluster is what racks can do, by rack number; 0 for one without running nodes.
 type cluster struct {

@@ -14,7 +14,10 @@
 //   - Patience. A task that costs more bytes on the offered rack than on another one lets the offer pass for as
 //     long as the difference is worth, Params.PatienceS at most, counted from its stage's last launch (patience.go).
 //   - Quotas. Reduces are divided over racks so that the busiest uplink carries least, and of these ways so that the
-//     fewest bytes cross racks (quotas.go).
+//     fewest bytes cross racks (quotas.go). What later jobs read together with the output draws reduces as map output does
+//     (dependents.go; Dawn §III-B2).
+//   - Stages. Of a job that is a graph of stages the tasks of those that read others count as reduces. What each stage will
+//     read, put out and take is predicted; the quotas are of the stages that are asked for or come next (stages.go).
 //   - Admission. A reduce is started once the uplinks it fetches over have little left to carry for the reduces that run of
 //     its own job and of those before it in the order; AdmitMaxS after its job's last reduce in any case (backlog.go).
 //
@@ -68,16 +71,18 @@ type forecast struct {
 
 // entry is what is kept of one live job.
 type entry struct {
-	job      *state.Job
-	revision int // counts the changes of the job
-	size     size
-	racks    choice
-	expected expected
-	quotas   quotas
-	gate     gate
-	listings [lists]listing
-	account  *account // its user's, once there is one
-	fair     progress
+	job       *state.Job
+	revision  int // counts the changes of the job
+	size      size
+	racks     choice
+	expected  expected
+	quotas    quotas
+	stages    stages // of a job with a graph
+	gate      gate
+	listings  [lists]listing
+	executors dispatch.Executors
+	account   *account // its user's, once there is one
+	fair      progress
 
 	times struct{ maps, reduces timer }
 	best  struct{ maps, reduces best }
@@ -155,17 +160,30 @@ const (
 func (r *rule) Passes(*policy.Input) []dispatch.Pass { return r.passes }
 
 // Each implements dispatch.Index: the jobs in order. While there is something to spare for others nobody goes first.
-func (r *rule) Each(_ *policy.Input, pass int, _ *state.User, try func(*state.Job) bool) {
+func (r *rule) Each(in *policy.Input, pass int, _ *state.User, try func(*state.Job) bool) {
 	a := &r.accounts
 	if pass == passStarving && a.starving == 0 || pass == passFirst && (a.first == 0 || a.spare > 0) {
 		return
 	}
 	for i := range r.asking.rows {
 		e := r.asking.rows[i].e
-		if (pass == passAll || pass == passFirst && e.first() || e.starves()) && !try(e.job) {
+		if (pass == passAll || pass == passFirst && e.first() || e.starves()) && !letsPass(r, in, e) && !try(e.job) {
 			return
 		}
 	}
+}
+
+// letsPass reports that a job lets an offer pass, as Order would find. It looks at jobs that wait already, so that nothing comes of
+// looking: most jobs of a loaded cluster wait for other racks.
+func letsPass(r *rule, in *policy.Input, e *entry) bool {
+	j := e.job
+	if j.Map.Pending > 0 && (!e.waits.maps.On || r.takesMap(in, e) != "") {
+		return false
+	}
+	if j.Reduce.Pending == 0 || !startsReduces(j) {
+		return true
+	}
+	return e.waits.reduces.On && e.waits.admission.On && r.takesReduce(in, e) == ""
 }
 
 // Order implements dispatch.Rule: Each has put the jobs in order, and the first that takes the offer has it.

@@ -18,7 +18,7 @@ type Result struct {
 
 // Result returns what a job writes: HDFS_BYTES_WRITTEN, of a live job scaled from
 // its completed tasks to all. Before the first reading it is ratio times the job's
-// map output, expected or known. A job that failed writes nothing.
+// map output, expected or known, before it was compressed. A job that failed writes nothing.
 func (j *Job) Result(ratio float64) Result {
 	if j.Failed() {
 		return Result{}
@@ -39,7 +39,7 @@ func (j *Job) Result(ratio float64) Result {
 	switch {
 	case !j.reported.hasCounters || written < 0, !ended && s.Completed == 0:
 		p := j.Predict()
-		r.Total = model.Bytes(ratio * float64(p.Shuffle))
+		r.Total = model.Bytes(ratio * float64(p.Shuffle) * expansion(j))
 	case ended:
 		r.Total, r.Known = written, true
 	default:
@@ -55,4 +55,14 @@ func (r *Result) On(rack int) model.Bytes {
 		return 0
 	}
 	return model.Bytes(float64(r.Total) * float64(n) / float64(r.tasks))
+}
+
+// expansion returns how many bytes of map output there were, before they were compressed, for a byte that is shuffled: 1 where
+// that is not known.
+func expansion(j *Job) float64 {
+	plain, output := j.reported.counters.MapOutputPlain, j.reported.counters.MapOutput
+	if plain <= 0 || output <= 0 {
+		return 1
+	}
+	return max(float64(plain)/float64(output), 1)
 }

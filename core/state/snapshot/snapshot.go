@@ -21,6 +21,7 @@ type Snapshot struct {
 
 	// Accounts are those of the policy that decides, if one does, and of the shadows.
 	Accounts []PolicyAccount `json:"accounts,omitempty"`
+	Guard    Guard           `json:"guard"`
 	// Plans are the newest plans of an application's stages, maps first.
 	Plans map[model.AppID][]*model.Plan `json:"plans"`
 

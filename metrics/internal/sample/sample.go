@@ -90,6 +90,10 @@ func (c *Cluster) snapshot() *snapshot.Snapshot {
 		{Policy: Policy, Decides: true, Jobs: c.step, Planned: c.step, Saved: model.Bytes(c.step) * 8 * model.MiB, Lost: model.Bytes(c.step) * model.MiB, Granted: snapshot.GrantedReduces{OK: 9 * c.step, NoOutput: 2 * c.step, Busier: c.step}},
 		{Policy: Shadow, Jobs: c.step, Saved: model.Bytes(c.step) * model.MiB, Lost: model.Bytes(c.step) * 2 * model.MiB, Skipped: int64(c.step)},
 	}
+	s.Guard = snapshot.Guard{Enabled: true, Queues: []snapshot.GuardedQueue{
+		{Queue: "root.batch", Off: true, Until: c.at + 3_600_000, Trips: 2, Why: snapshot.GuardPredicted, Steered: 10, Ran: 1000, Uplink: 150, Stock: 90, Waited: 20, Predicted: 0.08, Chance: 1},
+		{Queue: "root.etl", Steered: 30, Unsteered: 12, Ran: 5000, Uplink: 200, Stock: 700, Predicted: -0.1, Measured: -0.15, Chance: 0.99},
+	}}
 	for i := range s.Decisions {
 		s.Counts.DecidedByReason[s.Decisions[i].Reason()]++
 	}

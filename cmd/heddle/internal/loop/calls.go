@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"heddle/core/engine"
+	"heddle/core/guard"
 	"heddle/core/model"
 	"heddle/core/shuffle"
 	"heddle/core/state"
@@ -82,6 +83,7 @@ type Policies struct {
 	Engine     *engine.Engine // nil decides nothing
 	Shadows    []Shadow
 	ShadowTime float64
+	Guard      guard.Params // the guard goes on with what it knows
 }
 
 // Reconfigure replaces the policy, unless build returns no engine, the shadows, and the
@@ -102,6 +104,7 @@ func (l *Loop) Reconfigure(ctx context.Context, to model.PolicyFact, build func(
 		}
 		l.accounts.budget.share = built.ShadowTime
 		l.compare(l.engine, built.Shadows)
+		l.guarding.guard.Configure(built.Guard)
 		_ = l.step(to) // plans nothing
 	})
 	if err != nil {

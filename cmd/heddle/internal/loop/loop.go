@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"heddle/core/engine"
+	"heddle/core/guard"
 	"heddle/core/model"
 	"heddle/core/state"
 	"heddle/core/state/snapshot"
@@ -33,6 +34,7 @@ type Options struct {
 	Engine       *engine.Engine // nil in observe mode
 	Shadows      []Shadow       // compared with what happens
 	ShadowTime   float64        // the share of the time that they may take, 0 to 1
+	Guard        guard.Params   // of whether steering pays
 	QueueLength  int            // the most observations that wait (I6)
 	PublishEvery time.Duration  // between rounds, each followed by a snapshot
 	SampleEvery  time.Duration  // between samples of the uplinks
@@ -58,6 +60,7 @@ type Loop struct {
 	warnings   warnings
 	rounds     roundLog
 	accounts   accounts
+	guarding   guarding
 }
 
 // New returns a loop that has not begun.
@@ -68,6 +71,7 @@ func New(o Options) *Loop {
 	}
 	l.accounts.budget.share = o.ShadowTime
 	l.compare(o.Engine, o.Shadows)
+	l.guarding = newGuarding(o.Guard, o.Cluster.View(), o.Log)
 	return l
 }
 
@@ -140,8 +144,11 @@ func (l *Loop) apply(o model.Observation) {
 	}
 	l.cluster.Apply(o)
 	l.recorder.Observation(o)
-	l.accounts.observe(o.Fact)
+	l.observe(o.Fact)
 }
+
+// observe enters a fact that the cluster has applied in all accounts.
+func (l *Loop) observe(f model.Fact) { l.guarding.observe(f, l.accounts.observe(f)) }
 
 // step has the loop itself do something now, and records that and what was decided.
 func (l *Loop) step(f model.Fact) error {
@@ -154,7 +161,7 @@ func (l *Loop) step(f model.Fact) error {
 	if round, is := f.(model.RoundFact); is {
 		l.accounts.later(round, o.At)
 	}
-	l.accounts.observe(f)
+	l.observe(f)
 	return err
 }
 
@@ -174,6 +181,7 @@ func (l *Loop) publish() {
 		l.engine.Log().AddTo(s)
 	}
 	l.accounts.addTo(s)
+	l.guarding.addTo(s)
 	l.snapshot.Store(s)
 	l.subscriber(s)
 	l.warnings.log(l.log, s)

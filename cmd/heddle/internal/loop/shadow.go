@@ -40,12 +40,14 @@ func NewAccount(label string, e *engine.Engine, v state.View) *Account {
 // mostRecent is how many ended jobs each policy's account names.
 const mostRecent = 100
 
-// Observe enters what an observation changed, which the cluster has applied.
-func (a *Account) Observe(fact model.Fact) {
+// Observe enters what an observation changed, which the cluster has applied, and returns the accounts of the jobs that
+// are complete with it.
+func (a *Account) Observe(fact model.Fact) []*account.Job {
 	if a.since == 0 {
 		a.since = a.view.Now()
 	}
-	for _, j := range a.jobs.Observe(fact, a.engine.Log().Plans) {
+	done := a.jobs.Observe(fact, a.engine.Log().Plans)
+	for _, j := range done {
 		a.totals.Add(j)
 		row := j.Row()
 		a.granted.Add(row.Granted)
@@ -54,6 +56,7 @@ func (a *Account) Observe(fact model.Fact) {
 			a.recent = slices.Clone(a.recent[over:]) // snapshots share the list
 		}
 	}
+	return done
 }
 
 // Snapshot returns what a snapshot shows of the policy.
@@ -119,19 +122,21 @@ func (all *accounts) list() []*Account {
 	return append([]*Account{all.decides}, all.shadows...)
 }
 
-// observe enters what an observation changed in all accounts.
-func (all *accounts) observe(fact model.Fact) {
+// observe enters what an observation changed in all accounts, and returns those of the policy that decides of the jobs that
+// are complete with it.
+func (all *accounts) observe(fact model.Fact) (done []*account.Job) {
 	if all.decides != nil {
-		all.decides.Observe(fact)
+		done = all.decides.Observe(fact)
 	}
 	if len(all.shadows) == 0 {
-		return
+		return done
 	}
 	began := time.Now()
 	for _, a := range all.shadows {
 		a.Observe(fact)
 	}
 	all.budget.spend(time.Since(began))
+	return done
 }
 
 // later has the shadows plan in a round of all applications now, and in one of a single application

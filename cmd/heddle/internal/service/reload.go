@@ -22,7 +22,7 @@ func (s *Service) Reload(ctx context.Context, load func() (*configs.Loaded, erro
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	policies := func(cluster *state.Cluster) (loop.Policies, error) {
-		of := loop.Policies{ShadowTime: cfg.Shadow.LoopTime}
+		of := loop.Policies{ShadowTime: cfg.Shadow.LoopTime, Guard: settings.Guard(cfg)}
 		var err error
 		if cfg.Mode != configs.ModeObserve {
 			of.Engine, err = settings.Engine(cfg, cluster)

@@ -131,7 +131,7 @@ func (s *Service) newLoop(cfg *configs.Config) error {
 		return max(time.Duration(float64(d.Std())/max(s.opts.Speed, 1)), 20*time.Millisecond)
 	}
 	s.loop = loop.New(loop.Options{
-		Cluster: cluster, Engine: policy, Shadows: shadows, ShadowTime: cfg.Shadow.LoopTime, QueueLength: cfg.State.QueueLength, Metrics: s.metrics, Log: s.log.Named("loop"), Now: s.opts.Now,
+		Cluster: cluster, Engine: policy, Shadows: shadows, ShadowTime: cfg.Shadow.LoopTime, Guard: settings.Guard(cfg), QueueLength: cfg.State.QueueLength, Metrics: s.metrics, Log: s.log.Named("loop"), Now: s.opts.Now,
 		PublishEvery: pace(cfg.State.PublishInterval), SampleEvery: pace(cfg.Network.Period),
 	})
 	return nil

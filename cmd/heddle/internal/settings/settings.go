@@ -13,6 +13,7 @@ import (
 	"heddle/configs/strict"
 	"heddle/core/asks"
 	"heddle/core/engine"
+	"heddle/core/guard"
 	"heddle/core/model"
 	"heddle/core/policy"
 	"heddle/core/policy/builtin"
@@ -127,6 +128,14 @@ func EngineOptions(c *configs.Config) engine.Options {
 	o.MaxAge = c.State.MaxAge.Model()
 	o.HoldByRank = c.Relay.Limits.HoldByRank
 	return o
+}
+
+// Guard returns the settings of the guard.
+func Guard(c *configs.Config) guard.Params {
+	g := &c.Guard
+	return guard.Params{
+		Enabled: g.Enabled, Control: g.Control, Window: g.Window.Model(), MinApplications: g.MinApplications, Margin: g.Margin, OffFor: g.OffFor.Model(),
+	}
 }
 
 // KnownPolicy checks the name and the parameters of a policy for configs.Load.

@@ -1,23 +1,21 @@
-package shufflewatcher
+package dispatch
 
 import (
 	"cmp"
 	"slices"
 
-	"heddle/core/policy"
-	"heddle/core/policy/dispatch"
-
 	"heddle/core/model"
+	"heddle/core/policy"
 	"heddle/core/state"
 )
 
 // mapReduce is the type of applications whose tasks are maps and reduces.
 const mapReduce = "MAPREDUCE"
 
-// executorPlan is where an application's executors were planned last. The scheduler
+// Executors is where an application's executors were planned last. The scheduler
 // may have granted what was asked for on the strength of it, so that the racks
 // have less room, before the application has heard of it and asks for less.
-type executorPlan struct {
+type Executors struct {
 	made     model.Time // when it was made or anything last came of it
 	pending  int        // asked for then; 0 without a plan
 	launched int
@@ -30,7 +28,7 @@ type executorPlan struct {
 const planHolds = 10 * model.Second
 
 // holds reports whether the plan still counts.
-func (k *executorPlan) holds(now model.Time) bool {
+func (k *Executors) holds(now model.Time) bool {
 	age := now.Sub(k.made)
 	return k.pending > 0 && age >= 0 && age < planHolds
 }
@@ -39,7 +37,7 @@ func (k *executorPlan) holds(now model.Time) bool {
 // asks for and what runs are told by different sources: a container may be in
 // both for a while, or in neither. So while the plan holds it is what was
 // planned, and more only as more is asked for.
-func (k *executorPlan) wanted(now model.Time, pending, launched int) int {
+func (k *Executors) wanted(now model.Time, pending, launched int) int {
 	all := pending + launched
 	if !k.holds(now) {
 		return all
@@ -48,42 +46,37 @@ func (k *executorPlan) wanted(now model.Time, pending, launched int) int {
 }
 
 // on returns how many containers were planned on a rack.
-func (k *executorPlan) on(rack int) int {
+func (k *Executors) on(rack int) int {
 	if rack < len(k.counts) {
 		return k.counts[rack]
 	}
 	return 0
 }
 
-// executorTargets gives racks to the containers of an application that runs its
-// tasks inside long-lived ones (Spark). The paper knows maps and reduces only;
-// this is its cost T for what an executor is: both at once. Where the asks tell
-// of an input, that is SAMP's choice of racks. Without one, no rack reads more
-// remotely than another and only the shuffle counts, sigma I (1 - sum p_r^2),
-// which is least on the fewest racks: those it was planned on, those where the
+// Targets gives racks to the containers of an application that runs its tasks inside long-lived ones (Spark). Where something is known of
+// its input, prefers tells the racks that are good for it. Where nothing is, and prefers is nil, no rack reads more remotely than another and only
+// the shuffle counts, sigma I (1 - sum p_r^2), which is least on the fewest racks: those it was planned on, those where the
 // application already runs, then those with most room.
-func (r *rule) executorTargets(v state.View, j *state.Job) (t dispatch.Targets, ok bool) {
+func (k *Executors) Targets(v state.View, j *state.Job, journal *policy.Journal, prefers func(rack int) bool) (t Targets, ok bool) {
 	s := j.Other
 	if j.Type == mapReduce || s.Capability.MemoryMiB <= 0 {
 		return t, false
 	}
-	kept := &r.jobs.Of(j).executors
+	policy.Save(journal, k)
 	if s.Pending <= 0 {
-		policy.Save(r.journal, kept)
-		*kept = executorPlan{}
+		*k = Executors{}
 		return t, false
 	}
-	policy.Save(r.journal, kept)
 	launched := 0
 	for _, n := range s.LaunchedByRack() {
 		launched += n
 	}
-	next := executorPlan{made: kept.made, pending: s.Pending, launched: launched, total: kept.wanted(v.Now(), s.Pending, launched), counts: make([]int, len(v.Racks()))}
+	next := Executors{made: k.made, pending: s.Pending, launched: launched, total: k.wanted(v.Now(), s.Pending, launched), counts: make([]int, len(v.Racks()))}
 	t.Reason = model.ReasonFewestRacks
-	racks := roomyRacks(v, s, kept)
-	if m := r.mapChoice(v, j); m.decided {
+	racks := roomyRacks(v, s, k)
+	if prefers != nil {
 		t.Reason = model.ReasonInputRacks
-		racks = slices.DeleteFunc(racks, func(room rackRoom) bool { return !m.prefers(room.rack) })
+		racks = slices.DeleteFunc(racks, func(room rackRoom) bool { return !prefers(room.rack) })
 	}
 	left := max(next.total-launched, 0)
 	for _, room := range racks {
@@ -94,10 +87,10 @@ func (r *rule) executorTargets(v state.View, j *state.Job) (t dispatch.Targets, 
 			t.Racks = append(t.Racks, model.RackTarget{Rack: v.Racks()[room.rack].ID, Count: n, Share: float64(n) / float64(next.total)})
 		}
 	}
-	if next.pending != kept.pending || next.launched != kept.launched || !slices.Equal(next.counts, kept.counts) {
+	if next.pending != k.pending || next.launched != k.launched || !slices.Equal(next.counts, k.counts) {
 		next.made = v.Now()
 	}
-	*kept = next
+	*k = next
 	return t, len(t.Racks) > 0
 }
 
@@ -107,7 +100,7 @@ type rackRoom struct{ rack, planned, room int }
 
 // roomyRacks lists the racks with running nodes: those planned for most first, then
 // those the stage runs on, most containers first, then by falling room.
-func roomyRacks(v state.View, s *state.Stage, kept *executorPlan) []rackRoom {
+func roomyRacks(v state.View, s *state.Stage, kept *Executors) []rackRoom {
 	rooms, holds := make([]rackRoom, 0, len(v.Racks())), kept.holds(v.Now())
 	for i, rack := range v.Racks() {
 		if !rack.Runs() {

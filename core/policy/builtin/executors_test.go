@@ -1,4 +1,4 @@
-package shufflewatcher_test
+package builtin_test
 
 import (
 	"testing"
@@ -7,14 +7,32 @@ import (
 
 	"heddle/core/engine"
 	"heddle/core/model"
+	"heddle/core/policy"
 	"heddle/core/policy/shufflewatcher"
+	"heddle/core/policy/weave"
 	"heddle/core/state"
 )
+
+// planExecutors calls test for every policy that plans executors of which nothing is known.
+func planExecutors(t *testing.T, test func(t *testing.T, build policy.Factory)) {
+	t.Helper()
+	for name, build := range map[string]policy.Factory{shufflewatcher.Name: shufflewatcher.New, weave.Name: weave.New} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, build)
+		})
+	}
+}
 
 // TestExecutors: an application of long-lived containers gets the fewest racks
 // that have room, those it runs on first, and never more than it asks for.
 func TestExecutors(t *testing.T) {
 	t.Parallel()
+	planExecutors(t, testExecutors)
+}
+
+func testExecutors(t *testing.T, build policy.Factory) {
+	t.Helper()
 	const id = "application_1_0003"
 	one := model.Resource{MemoryMiB: 1024, VCores: 1}
 	plan := func(asked int, runsOn string) []model.RackTarget {
@@ -34,7 +52,7 @@ func TestExecutors(t *testing.T) {
 		for _, f := range facts {
 			c.Apply(model.Observation{Source: model.SourceRelay, At: 1000, Fact: f})
 		}
-		p, err := shufflewatcher.New(nil)
+		p, err := build(nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -69,6 +87,11 @@ func TestExecutors(t *testing.T) {
 // nothing has come of it for long.
 func TestExecutorsStay(t *testing.T) {
 	t.Parallel()
+	planExecutors(t, testExecutorsStay)
+}
+
+func testExecutorsStay(t *testing.T, build policy.Factory) {
+	t.Helper()
 	const id = "application_1_0003"
 	one := model.Resource{MemoryMiB: 1024, VCores: 1}
 	c := state.New(state.DefaultConfig())
@@ -94,7 +117,7 @@ func TestExecutorsStay(t *testing.T) {
 	}
 	nodes(0)
 	apply(model.SourceRM, model.AppsFact{Apps: []model.App{{ID: id, User: "ann", Type: "SPARK", State: model.AppRunning, Submitted: 1}}})
-	p, err := shufflewatcher.New(nil)
+	p, err := build(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
