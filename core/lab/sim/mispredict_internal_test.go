@@ -20,8 +20,14 @@ func (s spied) Place(in *policy.Input) []model.Placement {
 	return s.Policy.Place(in)
 }
 
+// told is what a policy was told of a job's shuffle: while its maps ran, and where its output lay then, and at last.
+type told struct {
+	during, placed, last model.Bytes
+	predicted            bool
+}
+
 // predictions returns what a policy was told of the job's shuffle while its maps ran, and at last.
-func predictions(t *testing.T, m Misprediction, graph bool) (during, last model.Bytes, predicted bool, placed model.Bytes) {
+func predictions(t *testing.T, m Misprediction, graph bool) (is told) {
 	t.Helper()
 	one := model.Resource{MemoryMiB: 1024, VCores: 1}
 	j := workload.Job{ID: "a", User: "ann", Queue: workload.DefaultQueue, Stages: []workload.Stage{
@@ -38,17 +44,17 @@ func predictions(t *testing.T, m Misprediction, graph bool) (during, last model.
 		t.Fatal(err)
 	}
 	s, err := New(p, Uniform(2, 2, 2, 1e8, 1e8), &workload.Workload{Jobs: []workload.Job{j}}, "fifo", spied{inner, func(in *policy.Input) {
-		for _, told := range in.View.Jobs() {
-			is := told.Predict()
-			switch done := told.Map.Completed; {
-			case done == told.Map.Total && done > 0:
-				last = is.Shuffle
+		for _, j := range in.View.Jobs() {
+			now := j.Predict()
+			switch done := j.Map.Completed; {
+			case done == j.Map.Total && done > 0:
+				is.last = now.Shuffle
 			case done >= 30:
-				during, predicted = is.Shuffle, is.Predicted
-				if told.Graph != nil {
-					placed = 0
-					for _, b := range told.Graph.Stages[0].Placed {
-						placed += b
+				is.during, is.predicted = now.Shuffle, now.Predicted
+				if j.Graph != nil {
+					is.placed = 0
+					for _, b := range j.Graph.Stages[0].Placed {
+						is.placed += b
 					}
 				}
 			}
@@ -60,7 +66,7 @@ func predictions(t *testing.T, m Misprediction, graph bool) (during, last model.
 	if _, err := s.Run(nil); err != nil {
 		t.Fatal(err)
 	}
-	return during, last, predicted, placed
+	return is
 }
 
 // Until a job's maps are done policies are told a multiple of its map output, or nothing; then the truth.
@@ -70,20 +76,20 @@ func TestMisprediction(t *testing.T) {
 	wrong := Misprediction{Factor: 2}
 	factor := wrong.draw(1, 0)
 	for _, graph := range []bool{false, true} {
-		right, _, _, placedRight := predictions(t, Misprediction{}, graph)
-		if !within(right, 400e6) || graph && placedRight == 0 {
-			t.Errorf("%d and %d bytes are told where nothing is wrong", right, placedRight)
+		right := predictions(t, Misprediction{}, graph)
+		if !within(right.during, 400e6) || graph && right.placed == 0 {
+			t.Errorf("%+v is told where nothing is wrong", right)
 		}
-		during, last, predicted, placed := predictions(t, wrong, graph)
-		if want := model.Bytes(factor * 400e6); !within(during, want) || !within(last, 400e6) || !predicted || factor > 0.95 && factor < 1.05 {
-			t.Errorf("%d bytes are told, then %d, want %d, and 400 MB", during, last, want)
+		is := predictions(t, wrong, graph)
+		if want := model.Bytes(factor * 400e6); !within(is.during, want) || !within(is.last, 400e6) || !is.predicted || factor > 0.95 && factor < 1.05 {
+			t.Errorf("%d bytes are told, then %d, want %d, and 400 MB", is.during, is.last, want)
 		}
-		if want := model.Bytes(factor * float64(placedRight)); graph && !within(placed, want) {
-			t.Errorf("%d bytes are told to lie anywhere, want %d", placed, want)
+		if want := model.Bytes(factor * float64(right.placed)); graph && !within(is.placed, want) {
+			t.Errorf("%d bytes are told to lie anywhere, want %d", is.placed, want)
 		}
-		during, last, predicted, placed = predictions(t, Misprediction{Silent: true}, graph)
-		if during != 40*128*model.MiB || predicted || !within(last, 400e6) || placed != 0 { // a ratio of 1 where nothing is known
-			t.Errorf("%d bytes are told, then %d; %v, %d", during, last, predicted, placed)
+		is = predictions(t, Misprediction{Silent: true}, graph)
+		if is.during != 40*128*model.MiB || is.predicted || !within(is.last, 400e6) || is.placed != 0 { // a ratio of 1 where nothing is known
+			t.Errorf("%+v is told where nothing is to be", is)
 		}
 	}
 }

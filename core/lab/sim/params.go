@@ -53,8 +53,8 @@ type Faults struct {
 	// is drawn. 0 is none.
 	Straggler, StragglerFactor float64
 	Losses                     []Loss // of nodes
-	Misprediction
-	Speculation bool // extra attempts of tasks that are late (mapreduce.map.speculative, reduce.speculative)
+	Misprediction              Misprediction
+	Speculation                bool // extra attempts of tasks that are late (mapreduce.map.speculative, reduce.speculative)
 }
 
 func (p *Params) clock() float64 {
