@@ -49,9 +49,9 @@ func (g *grants) judge(of *jobPlaced, v state.View, j *state.Job, plan *model.Pl
 	}
 	sums := &of.granted
 	known := j.Forecast(&g.forecast, len(v.Racks()))
-	// What is put where the jobs that read it have least to fetch may use an uplink more (engine.doubt).
-	busier := known && plan.Reason != model.ReasonDependents &&
-		g.forecast.Busier(policy.MaxBusier, policy.Counts(v, plan), policy.EvenSpread(v, j.Reduce.Tasks()))
+	// What is put where the jobs that read it have least to fetch may be away from map output, and use an uplink more (engine.doubt).
+	known = known && plan.Reason != model.ReasonDependents
+	busier := known && g.forecast.Busier(policy.MaxBusier, policy.Counts(v, plan), policy.EvenSpread(v, j.Reduce.Tasks()))
 	for rack, n := range fresh {
 		switch {
 		case n == 0:

@@ -36,6 +36,7 @@ func TestGrantedReduces(t *testing.T) {
 		"one, as those with it are full":   {targets(1, 1), true, false, false, []int{2, 2}, snapshot.GrantedReduces{OK: 2}},
 		"a plan that loads one uplink":     {targets(2), false, false, false, []int{0, 1}, snapshot.GrantedReduces{Busier: 2}},
 		"the same for jobs that read it":   {dependents, false, false, false, []int{0, 0}, snapshot.GrantedReduces{OK: 2}},
+		"and where no output is":           {dependents, false, false, false, []int{0, 2}, snapshot.GrantedReduces{OK: 2}},
 		"a plan of no racks, on any rack":  {targets(), false, false, false, []int{2, 2}, snapshot.GrantedReduces{}},
 		"a plan that is not in force":      {targets(1, 1), false, true, false, []int{0, 2}, snapshot.GrantedReduces{}},
 		"a job that goes around the relay": {targets(1, 1), false, false, true, []int{0, 2}, snapshot.GrantedReduces{}},
