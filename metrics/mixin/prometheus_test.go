@@ -78,7 +78,7 @@ const (
 
 // TestRealPrometheus has a real Prometheus scrape a running heddle, and waits
 // until every query of the dashboard and every recording rule has given data.
-// The demo has no relay: a second target exports a made-up one. Prometheus takes
+// The demo has no relay, and no guard that knows of a queue: a second target exports made-up ones. Prometheus takes
 // seconds to its first scrape, and the demo lasts a few: so it starts second.
 func TestRealPrometheus(t *testing.T) {
 	t.Parallel()
@@ -147,8 +147,11 @@ func startDemo(t *testing.T, binary, address string) {
 func startRelay(t *testing.T) string {
 	t.Helper()
 	registry, step := prometheus.NewRegistry(), 0
+	guarded := snapshot.Snapshot{Guard: snapshot.Guard{Enabled: true, Queues: []snapshot.GuardedQueue{
+		{Queue: "root.batch", Off: true, Trips: 1, Steered: 12, Predicted: 0.1, Measured: 0.2, Chance: 0.01},
+	}}}
 	_, err := metrics.New(registry, metrics.Options{
-		Snapshot: func() *snapshot.Snapshot { return nil }, Now: time.Now, Policy: func() string { return "" }, ConfigHash: func() string { return "relay" },
+		Snapshot: func() *snapshot.Snapshot { return &guarded }, Now: time.Now, Policy: func() string { return "" }, ConfigHash: func() string { return "relay" },
 		Version: "0.1.0", Revision: "abcdef0",
 		Relay: func() *model.Relay { // one scrape at a time: the collector sees to that
 			step++
