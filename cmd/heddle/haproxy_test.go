@@ -405,8 +405,8 @@ func besideHaproxy(b *testing.B, haproxy string, n int) {
 		"global\n  nbthread 2\n  maxconn 9000\ndefaults\n  mode tcp\n  timeout connect 5s\n  timeout client 1h\n  timeout server 1h\nlisten relay\n  bind %s\n  server rm %s\n",
 		throughHaproxy, scheduler))), throughHaproxy)
 	relay := spawn(b, "relay", "--config", writeFile(b, "heddle.yml", fastConfig(fakehadoop.Start(b), "mode: advise", "mode: enforce")+fmt.Sprintf(
-		"relay: {listeners: [{address: %q, upstream: %q}], journal: %q, socket: %q, web_listen_address: \"127.0.0.1:0\", max_connections: 9000, max_connections_per_address: 9000}\n",
-		throughHeddle, scheduler, b.TempDir(), filepath.Join(b.TempDir(), "relay.sock"))))
+		"relay: {listeners: [{address: %q, upstream: %q}], socket: %q, web_listen_address: \"127.0.0.1:0\", max_connections: 9000, max_connections_per_address: 9000}\n",
+		throughHeddle, scheduler, filepath.Join(b.TempDir(), "relay.sock"))))
 	relay.relays()
 
 	resident := residentKiB(b, relay.cmd.Process.Pid)
