@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -121,6 +122,101 @@ func TestFrontierReusesResults(t *testing.T) {
 	}
 }
 
+// smallFrontier is a command of one workload with few jobs and one seed.
+func smallFrontier(results string, args ...string) []string {
+	return append([]string{"frontier", "--workloads", "fb2010-o5", "--scale", "0.002", "--seeds", "1", "--results", results}, args...)
+}
+
+// Every perturbation runs once under each of three policies and has files of its own; what is not perturbed shares those of
+// the comparison.
+func TestFrontierRobust(t *testing.T) {
+	t.Parallel()
+	results := t.TempDir()
+	if code, _, errs := heddle(t, smallFrontier(results, "--policies", "weave,fair,delay", "--slowstarts", "0.05")...); code != exit.OK {
+		t.Fatal(errs)
+	}
+	code, out, errs := heddle(t, smallFrontier(results, "--robust", "-o", "json")...)
+	var r frontier.Robustness
+	if err := json.Unmarshal([]byte(out), &r); code != exit.OK || err != nil || errs != "" {
+		t.Fatalf("exit %d, %v: %s%s", code, err, out, errs)
+	}
+	names := map[string]bool{}
+	for _, res := range r.Results {
+		names[res.Perturbation] = true
+		if len(res.Comparisons) != 2 || res.Comparisons[0].By != "fair" || res.Comparisons[1].By != "delay" || res.Comparisons[0].Ratio <= 0 {
+			t.Errorf("%+v", res)
+		}
+	}
+	if all := frontier.Perturbations(); len(r.Results) != len(all) || len(names) != len(all) {
+		t.Errorf("%d results of %d perturbations", len(r.Results), len(names))
+	}
+	files, err := filepath.Glob(filepath.Join(results, "*"))
+	if err != nil || len(files) != 3*len(names) {
+		t.Errorf("%v: %d files of %d perturbations", err, len(files), len(names))
+	}
+	for name := range names { // order-free: each by itself
+		if of, _ := filepath.Glob(filepath.Join(results, "fb2010-o5-"+name+"-*")); name != "none" && len(of) != 3 {
+			t.Errorf("%s: %q", name, of)
+		}
+	}
+	if _, out, _ := heddle(t, smallFrontier(results, "--robust", "--policies", `weave{"others":0},fair,delay`)...); !strings.Contains(out, "fb2010-o5  node-loss ") || !strings.Contains(out, "DELAY GB") {
+		t.Error(out)
+	}
+	if _, out, _ := heddle(t, smallFrontier(results, "--robust", "-o", "md")...); !strings.HasPrefix(out, frontier.RobustnessTitle) || !strings.Contains(out, "| skew-1.5 |") {
+		t.Error(out)
+	}
+}
+
+// weave runs once as it is, and once without each part.
+func TestFrontierAblations(t *testing.T) {
+	t.Parallel()
+	results := t.TempDir()
+	code, out, errs := heddle(t, smallFrontier(results, "--ablations", "-o", "json")...)
+	var r frontier.AblationReport
+	if err := json.Unmarshal([]byte(out), &r); code != exit.OK || err != nil || errs != "" {
+		t.Fatalf("exit %d, %v: %s%s", code, err, out, errs)
+	}
+	all := frontier.Ablations()
+	if files, err := filepath.Glob(filepath.Join(results, "*")); err != nil || len(files) != len(all) || len(r.Results) != len(all)-1 {
+		t.Errorf("%v: %d files, %d results", err, len(files), len(r.Results))
+	}
+	for i, res := range r.Results {
+		if res.Params != all[i+1].Params || len(res.Metrics) != 4 || res.Metrics[0].Ratios[0].Workload != "fb2010-o5" || res.Metrics[0].Mean <= 0 {
+			t.Errorf("%+v", res)
+		}
+	}
+	if _, out, _ := heddle(t, smallFrontier(results, "--ablations")...); !strings.Contains(out, "\nadmission ") {
+		t.Error(out)
+	}
+	if _, out, _ := heddle(t, smallFrontier(results, "--ablations", "-o", "md")...); !strings.HasPrefix(out, frontier.AblationsTitle) || !strings.Contains(out, "| patience |") {
+		t.Error(out)
+	}
+}
+
+// Results of weave, and of fair with Hadoop's slowstart, keep what came of each job; the report has what that comes to.
+func TestFrontierShares(t *testing.T) {
+	t.Parallel()
+	results := t.TempDir()
+	args := []string{"--policies", "weave,fair", "--slowstarts", "0.05,1"}
+	code, out, errs := heddle(t, smallFrontier(results, args...)...)
+	if code != exit.OK || !strings.Contains(out, "JOBS BEYOND") || !strings.Contains(out, "of 4") {
+		t.Errorf("exit %d: %s%s", code, out, errs)
+	}
+	files, err := filepath.Glob(filepath.Join(results, "*"))
+	if err != nil || len(files) != 3 {
+		t.Fatal(files, err)
+	}
+	for _, name := range files {
+		text, err := os.ReadFile(name)
+		if has := strings.Contains(string(text), `"more_than_share"`); err != nil || has != !strings.Contains(name, "slowstart1-") {
+			t.Errorf("%s: %v, figures of each job: %v", name, err, has)
+		}
+	}
+	if _, out, _ := heddle(t, smallFrontier(results, append(args, "-o", "json")...)...); !strings.Contains(out, `"jobs_of_users_with_more"`) || strings.Contains(out, `"more_than_share"`) {
+		t.Error(out)
+	}
+}
+
 func TestFrontierRefuses(t *testing.T) {
 	t.Parallel()
 	for want, args := range map[string][]string{
@@ -133,6 +229,11 @@ func TestFrontierRefuses(t *testing.T) {
 		`policy "nosuch": unknown`:                      {"--policies", "nosuch"},
 		"--again: nas is not among the policies":        {"--policies", "weave,fair", "--again", "nas"},
 		"weave is there twice, with the same parameter": {"--policies", "weave,weave"},
+		"give one of the two":                           {"--robust", "--ablations"},
+		"not with --robust and --ablations":             {"--robust", "--slowstarts", "1"},
+		"--plots and --slowstarts":                      {"--ablations", "--plots", "plots"},
+		"the policies weave,fair,delay, in this order":  {"--robust", "--policies", "fair,weave,delay"},
+		"omit --policies":                               {"--ablations", "--policies", "weave"},
 	} {
 		if code, _, errs := heddle(t, append([]string{"frontier"}, args...)...); code != exit.Usage || !strings.Contains(errs, want) {
 			t.Errorf("%v: exit %d, %s; want %s", args, code, errs, want)
@@ -187,6 +288,21 @@ func TestFrontierDoc(t *testing.T) {
 	for line := range strings.Lines(want.String()) {
 		row, isRow := strings.CutSuffix(line, " 0 | 0 |\n") // jobs and tasks
 		if isRow && !strings.Contains(page, "\n"+row) || strings.HasPrefix(line, "![") && !strings.Contains(page, line) {
+			t.Errorf("no %q; make frontier writes the page", line)
+		}
+	}
+	sections := &strings.Builder{}
+	if err := errors.Join((&frontier.Robustness{Seeds: 1}).Markdown(sections), frontier.NewAblationReport(nil, nil, 1, 1).Markdown(sections)); err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(sections.String()) {
+		// The first two cells of a row say what it is; figures follow.
+		if cells := strings.Split(line, " | "); len(cells) > 3 && len(cells[1]) > 0 {
+			line = strings.Join(cells[:2], " | ")
+		} else if strings.HasPrefix(line, "This section: ") || strings.HasPrefix(line, "|") {
+			continue
+		}
+		if !strings.Contains(page, line) {
 			t.Errorf("no %q; make frontier writes the page", line)
 		}
 	}
