@@ -29,3 +29,15 @@ func TestLosses(t *testing.T) {
 		t.Error("a short workload loses nothing")
 	}
 }
+
+// A job is one of those with more if its user had more than its share while it lived.
+func TestNewPerJob(t *testing.T) {
+	t.Parallel()
+	var r sim.Run
+	r.Responses = []float64{5, 6, 7}
+	r.JobShares = []sim.JobShare{{Had: 10, Share: 10}, {Had: 11, Share: 10}, {Had: 0, Share: 10}}
+	want := &PerJob{JCT: []float64{5, 6, 7}, More: []int{1}}
+	if diff := cmp.Diff(want, newPerJob(&r)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
