@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -60,15 +61,7 @@ func chance(values, others []float64) float64 {
 	for _, v := range others {
 		all = append(all, ranked{v, false})
 	}
-	slices.SortFunc(all, func(a, b ranked) int {
-		switch {
-		case a.v < b.v:
-			return -1
-		case a.v > b.v:
-			return 1
-		}
-		return 0
-	})
+	slices.SortFunc(all, func(a, b ranked) int { return cmp.Compare(a.v, b.v) })
 	n, m := float64(len(values)), float64(len(others))
 	ranks, ties := 0.0, 0.0 // the sum of the ranks of values; of t^3 - t over groups of t ties
 	for i := 0; i < len(all); {

@@ -4,7 +4,10 @@ import (
 	"math"
 	"testing"
 
+	"heddle/core/model"
+	"heddle/core/state/snapshot"
 	"pgregory.net/rapid"
+	"strconv"
 )
 
 // TestChance: the test's probability is near that of counting all ways to choose which values are the first, ties
@@ -71,5 +74,18 @@ func TestMedian(t *testing.T) {
 	t.Parallel()
 	if a, b := median([]float64{3, 1, 2}), median([]float64{4, 1, 3, 2}); a != 2 || b != 2.5 {
 		t.Errorf("%v, %v", a, b)
+	}
+}
+
+// Queues where steering is off are not forgotten for another, whatever their names.
+func TestNoRoomBesideQueuesThatAreOff(t *testing.T) {
+	t.Parallel()
+	g := New(Params{Enabled: true})
+	g.queues[""] = &queue{figures: snapshot.GuardedQueue{Off: true}}
+	for i := range mostQueues - 1 {
+		g.queues[model.QueueID(strconv.Itoa(i))] = &queue{figures: snapshot.GuardedQueue{Off: true}}
+	}
+	if g.queue("another") != nil || len(g.queues) != mostQueues {
+		t.Errorf("%d queues are followed", len(g.queues))
 	}
 }

@@ -13,6 +13,7 @@ package guard
 
 import (
 	"cmp"
+	"hash/fnv"
 	"maps"
 	"slices"
 
@@ -173,7 +174,9 @@ func (g *Guard) makeRoom() bool {
 			oldest, found = id, true
 		}
 	}
-	delete(g.queues, oldest)
+	if found {
+		delete(g.queues, oldest)
+	}
 	return found
 }
 
@@ -244,10 +247,9 @@ func IsControl(app model.AppID, share float64) bool {
 	if share <= 0 {
 		return false
 	}
-	h := uint64(14695981039346656037) // FNV-1a
-	for i := range len(app) {
-		h = (h ^ uint64(app[i])) * 1099511628211
-	}
+	sum := fnv.New64a()
+	_, _ = sum.Write([]byte(app)) // a hash takes everything
+	h := sum.Sum64()
 	// The last digits of an id reach the low bits alone: the finalizer of MurmurHash3 spreads them.
 	h = (h ^ h>>33) * 0xff51afd7ed558ccd
 	h = (h ^ h>>33) * 0xc4ceb9fe1a85ec53

@@ -333,14 +333,14 @@ func (o *onlinePlan) inflows(v state.View, j *state.Job) (in []shuffle.Inflow, u
 		unplaced -= own.On(r)
 	}
 	for _, d := range dependents {
-		if d.Job != nil && (d.Job.State.Final() || d.Job.Map.Running+d.Job.Map.Completed > 0) {
+		if d.Began() {
 			continue // it reads already
 		}
 		f := shuffle.Inflow{ByRack: make([]model.Bytes, len(o.open))}
 		for _, p := range d.Others {
 			o.addOutput(&f, p.Job, j)
 		}
-		addLaunched(&f, own)
+		own.AddTo(&f)
 		in = append(in, f)
 	}
 	return in, max(unplaced, 0)
@@ -353,7 +353,7 @@ func (o *onlinePlan) addOutput(to *shuffle.Inflow, parent, j *state.Job) {
 		return
 	}
 	r := parent.Result(o.params.OutputRatio)
-	launched := addLaunched(to, r)
+	launched := r.AddTo(to)
 	k := o.jobs.Find(parent)
 	if k == nil || k.output == shuffle.None || k.output >= len(to.ByRack) || model.CompareApps(&parent.App, &j.App) >= 0 {
 		return
@@ -361,17 +361,6 @@ func (o *onlinePlan) addOutput(to *shuffle.Inflow, parent, j *state.Job) {
 	rest := max(r.Total-launched, 0)
 	to.ByRack[k.output] += rest
 	to.Total += rest
-}
-
-// addLaunched adds what the launched tasks of a job write, and returns how much.
-func addLaunched(to *shuffle.Inflow, r state.Result) (bytes model.Bytes) {
-	for rack := range to.ByRack {
-		b := r.On(rack)
-		to.ByRack[rack] += b
-		bytes += b
-	}
-	to.Total += bytes
-	return bytes
 }
 
 // begin has a choice start from what lies on the racks.

@@ -57,16 +57,16 @@ func (p *pulling) pull(v state.View, e *entry) []float64 {
 func (p *pulling) look(dependents []state.Dependent, own state.Result, racks int) (others bool) {
 	p.in = p.in[:0]
 	for _, d := range dependents {
-		if d.Job != nil && (d.Job.State.Final() || d.Job.Map.Running+d.Job.Map.Completed > 0) {
+		if d.Began() {
 			continue // it reads already
 		}
 		f := shuffle.Inflow{ByRack: make([]model.Bytes, racks)}
 		for _, parent := range d.Others {
 			if parent.Job != nil {
-				others = add(&f, parent.Job.Result(outputRatio)) > 0 || others
+				others = parent.Job.Result(outputRatio).AddTo(&f) > 0 || others
 			}
 		}
-		add(&f, own)
+		own.AddTo(&f)
 		p.in = append(p.in, f)
 	}
 	return others
@@ -81,15 +81,4 @@ func (e *entry) writes() bool {
 	last := false
 	e.stages.inTurn(g, e.job.Reduce, func(x, _ int) { last = last || len(g.Next(x)) == 0 })
 	return last
-}
-
-// add adds what a job has written or will, where its tasks run or ran, and returns how much.
-func add(to *shuffle.Inflow, r state.Result) (bytes model.Bytes) {
-	for rack := range to.ByRack {
-		b := r.On(rack)
-		to.ByRack[rack] += b
-		bytes += b
-	}
-	to.Total += bytes
-	return bytes
 }

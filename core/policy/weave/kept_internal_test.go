@@ -14,7 +14,7 @@ import (
 // TestKept: whatever was offered and came about in between, what is kept of a job is what is found anew.
 func TestKept(t *testing.T) {
 	t.Parallel()
-	maps, reduces, closed := 0, 0, 0
+	maps, reduces, closed, passed := 0, 0, 0, 0
 	try := func(t interface{ Fatalf(string, ...any) }, draw policytest.Draw) {
 		p := DefaultParams()
 		p.AdmitS, p.AdmitReduces = 0.001, 0.001 // uplinks are soon too busy
@@ -34,6 +34,11 @@ func TestKept(t *testing.T) {
 			for i := range r.asking.rows {
 				e := r.asking.rows[i].e
 				j := e.job
+				if letsPass(r, &in, e) {
+					if passed++; j.Map.Pending > 0 && r.takesMap(&in, e) != "" || j.Reduce.Pending > 0 && startsReduces(j) && r.takesReduce(&in, e) != "" {
+						t.Fatalf("%s: it would take an offer that it lets pass", j.ID)
+					}
+				}
 				for rack, memory := range r.cluster.memory {
 					if memory == 0 {
 						continue
@@ -78,7 +83,7 @@ func TestKept(t *testing.T) {
 	for seed := range uint64(200) {
 		try(t, policytest.Seeded(seed))
 	}
-	if maps == 0 || reduces == 0 || closed == 0 {
-		t.Errorf("%d costs of maps, %d of reduces, %d times uplinks were too busy", maps, reduces, closed)
+	if maps == 0 || reduces == 0 || closed == 0 || passed == 0 {
+		t.Errorf("%d costs of maps, %d of reduces, %d times uplinks were too busy, %d offers passed", maps, reduces, closed, passed)
 	}
 }

@@ -45,7 +45,7 @@ func (r *rule) Targets(v state.View, j *state.Job, s *state.Stage) (t dispatch.T
 			share[i] = float64(n) / float64(sum(q.counts))
 		}
 		t.Racks = targets(v, share, q.counts, func(rack int) model.Bytes { return model.Bytes(e.expected.output[rack]) })
-		if r.limits {
+		if r.limits && s.Pending > 0 {
 			t.MaxRunning, t.Limited = due(r, v, e)
 		}
 	case model.StageOther, model.StageAM:

@@ -15,6 +15,7 @@ import (
 // expected is the map output that is expected on each rack once all maps are complete.
 type expected struct {
 	output []float64 // in bytes by rack number
+	draws  []float64 // of a job with stages: the part of it that the reduces to come read
 	total  float64
 	from   facts
 }
@@ -59,7 +60,7 @@ func (r *rule) expect(v state.View, e *entry) {
 		return
 	}
 	if policy.Save(r.journal, x); r.journal.Asking() {
-		x.output = nil
+		x.output, x.draws = nil, nil
 	}
 	x.from = now
 	policy.Save(r.journal, &e.gate)
@@ -145,7 +146,7 @@ func (d *division) divide(v state.View, e *entry, c *cluster, slack float64) {
 	d.output, d.total, d.uplink, d.n = q.draws, e.expected.total, c.uplink, q.n
 	if e.job.Graph != nil {
 		d.total = 0
-		for i, bytes := range e.stages.draws {
+		for i, bytes := range e.expected.draws {
 			q.draws[i] = bytes
 			d.total += bytes
 		}

@@ -15,7 +15,6 @@ type stages struct {
 	tasks         int       // of these
 	due           int       // of them, those of stages that are complete or in turn
 	progress      int       // sixteenths of its tasks that each stage has completed, added up
-	draws         []float64 // bytes by rack number that the reduces to come of the stages in turn read
 	counted       []bool    // stages whose output rates have
 }
 
@@ -132,14 +131,14 @@ func (d *division) expectStages(e *entry, racks int, weights []float64, sum floa
 			to[rack] = t.output[y] * topology.At(from, rack) / max(all, 1e-9)
 		}
 	}
-	t.draws = zeroed(t.draws, racks)
+	x.draws = zeroed(x.draws, racks)
 	t.inTurn(g, e.job.Reduce, func(at, launched int) {
 		next := 1 - float64(launched)/float64(g.Stages[at].Tasks)
 		for _, y := range g.Reads(at) {
 			for rack, b := range lies(y) {
 				x.output[rack] += b
 				x.total += b
-				t.draws[rack] += next * b
+				x.draws[rack] += next * b
 			}
 		}
 	})

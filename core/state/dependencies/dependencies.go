@@ -24,6 +24,11 @@ type Dependent struct {
 	Others []Parent  // the other jobs it reads: Dawn's Prev (§III-A)
 }
 
+// Began reports whether the job has ended or begun to read, so that where another job's output comes to lie matters to it no more.
+func (d *Dependent) Began() bool {
+	return d.Job != nil && (d.Job.State.Final() || d.Job.Map.Running+d.Job.Map.Completed > 0)
+}
+
 // Index holds the dependencies between jobs. Of jobs that write to one path a
 // reader reads the latest that was submitted before it.
 type Index struct {

@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"heddle/core/model"
+	"heddle/core/shuffle"
 	"heddle/core/topology"
 )
 
@@ -48,8 +49,20 @@ func (j *Job) Result(ratio float64) Result {
 	return r
 }
 
+// AddTo adds what the job has written, or will where its tasks run or ran, to what a reader reads, and returns how much that is. It goes
+// over the racks that to has.
+func (r Result) AddTo(to *shuffle.Inflow) (bytes model.Bytes) {
+	for rack := range to.ByRack {
+		b := r.On(rack)
+		to.ByRack[rack] += b
+		bytes += b
+	}
+	to.Total += bytes
+	return bytes
+}
+
 // On returns the part of the output that the tasks that run or ran on a rack write.
-func (r *Result) On(rack int) model.Bytes {
+func (r Result) On(rack int) model.Bytes {
 	n := topology.At(r.byRack, rack)
 	if n == 0 || r.tasks == 0 {
 		return 0
